@@ -32,7 +32,7 @@ from coherence.runs.notes import not_run
 from coherence.runs.read import with_columns
 from coherence.runs.runs import Runs
 from coherence.statistics.evaluation import EvaluationData
-from coherence.statistics.mean_interval import interval_or_reason, mean_result
+from coherence.statistics.mean_interval import mean_result
 from coherence.statistics.report_noise import variances_within
 from coherence.statistics.resample import (
     Seed,
@@ -44,7 +44,6 @@ from coherence.statistics.resample import (
 )
 
 NAME = "prompt_consistency"
-UNIT = "probability"
 TOO_FEW = (
     "noise can be removed only with two repetitions per context and prompt; "
     "details has the raw difference"
@@ -68,12 +67,6 @@ def _under(runs: pd.DataFrame, prompt: str) -> pd.DataFrame:
         computed = rows["belief_kind"].isin(COMPUTED_KINDS).groupby(rows["context"], observed=True)
         table["variance"] = table["variance"].mask(table["variance"].isna() & computed.all(), 0.0)
     return table
-
-
-def _root(mean_square: Floats | float) -> Any:
-    # The corrected mean square may fall below 0 by chance; a root-mean-square error cannot, and 0
-    # is then the estimate.
-    return np.sqrt(np.maximum(mean_square, 0.0))
 
 
 @rng_for_seed
@@ -121,10 +114,7 @@ def prompt_consistency(
         differences between repetition means, less the variance that the repetitions imply, is
         unbiased for the mean squared difference of expected beliefs. Only contexts with two
         parsed repetitions under both prompts enter; with fewer than ten of them it is NaN with a
-        reason. `details` has one row per prompt: ``rmse_means`` (mean against mean),
-        ``rmse_single`` (single answers against the reference mean), ``rmse_corrected`` with ``low``
-        and ``high``, ``noise_floor`` (what repetition noise alone gives between means),
-        ``sd_reference`` and ``sd_prompt`` (within contexts), ``n_contexts``.
+        reason. `details` has the raw difference of repetition means of each prompt.
 
     Raises
     ------
@@ -145,7 +135,28 @@ def prompt_consistency(
     >>> round(prompt_consistency(runs, prompts=["bayes"], rng=1).statistic, 2)  # planted: .15
     0.14
     """
-    plain, reference, compared = _validated(runs, reference, prompts)
+    runs = with_columns(runs, ("context", "prompt", "p"))
+    runs = runs.assign(p=as_numbers(runs["p"].astype(object).where(runs["p"].notna()), "p"))
+    require_probabilities(runs["p"].to_numpy(np.float64), "p")
+    plain = runs if "z_state" not in runs.columns else runs[runs["z_state"].isna()]
+    plain = plain[plain["prompt"].notna()]
+    # A table may number its prompts; they are names, and are compared as such.
+    plain = plain.assign(prompt=plain["prompt"].astype(object).astype(str))
+    parsed = plain[plain["p"].notna()]
+    reference = Runs(parsed[["prompt"]]).reference(reference)
+    others = sorted({*parsed["prompt"]} - {reference})
+    require(
+        not isinstance(prompts, str),
+        f"prompts must be a list of names; received the text {prompts!r}. Write [{prompts!r}].",
+    )
+    compared = others if prompts is None else [str(prompt) for prompt in prompts]
+    for prompt in compared:
+        require(
+            prompt in others,
+            f"prompts must be other prompts of the table; received {prompt!r}. "
+            f"{closest(prompt, sorted({*others, reference}))}",
+        )
+    require(bool(compared), f"runs must have a prompt besides {reference!r}; found only that one.")
     options: dict[str, Any] = {"published": published, "n_bootstraps": n_bootstraps, "rng": rng}
     return consistency_of(plain, reference, compared, **options)
 
@@ -160,30 +171,31 @@ def consistency_of(
     rng: Seed = None,
 ) -> CheckResult:
     """Run `prompt_consistency` on validated rows, those with beliefs given z left out."""
-    answers = plain[plain["p"].notna()]
-    base = _under(answers, reference)
-    group = group_of_contexts(plain)
-    found = [_compare(answers, base, prompt, group) for prompt in compared]
-    rows, squares = zip(*found, strict=True)
     asked = plain[plain["prompt"].isin([reference, *compared])]
-    used = answers[answers["prompt"].isin([reference, *compared])]
-    # Contexts x prompts: a context counts once, with all its prompts.
-    pooled: pd.DataFrame = pd.concat(squares, axis=1)
-    # A context with one parsed repetition has no noise estimate: it leaves, and n_contexts says
-    # how many stayed.
-    kind = "raw" if published else "corrected"
-    of_context: pd.Series[float] = (
-        pooled.loc[:, pd.IndexSlice[:, kind]].mean(axis="columns").dropna()
-    )
-    square = of_context.to_numpy(dtype=np.float64)
+    used, group = asked[asked["p"].notna()], group_of_contexts(plain)
+    base = _under(used, reference)
+    raw, corrected = {}, {}
+    for prompt in compared:
+        joined = base.join(_under(used, prompt), how="inner", lsuffix="_reference")
+        # Two means of noisy answers differ by the variances of both means on average, whatever the
+        # prompts do.
+        noise = joined["variance_reference"] / joined["n_reference"]
+        noise = noise + joined["variance"] / joined["n"]
+        raw[prompt] = (joined["mean"] - joined["mean_reference"]) ** 2
+        corrected[prompt] = raw[prompt] - noise
+    # Contexts x prompts: a context counts once, with all its prompts. One with a single repetition
+    # has no noise estimate: it leaves, and n_contexts says how many stayed.
+    squares = pd.DataFrame(raw if published else corrected)
+    of_context = squares.mean(axis="columns").dropna()
     clusters = clusters_of(group, of_context.index)
+    each = {prompt: math.sqrt(square.mean()) for prompt, square in raw.items()}
     result = CheckResult(
-        check=f"prompt_consistency:{compared[0]}" if len(compared) == 1 else "prompt_consistency",
+        check=f"{NAME}:{compared[0]}" if len(compared) == 1 else NAME,
         null="root-mean-square difference of expected beliefs between "
         f"{', '.join(compared)} and {reference}",
-        unit=UNIT,
+        unit="probability",
         n_rows=len(used),
-        n_contexts=len(square),
+        n_contexts=len(of_context),
         n_dropped=len(asked) - len(used),
         settings={
             "reference": reference,
@@ -192,97 +204,24 @@ def consistency_of(
             "n_bootstraps": n_bootstraps,
             "cluster of resampling": clusters.name,
         },
-        details=pd.DataFrame(rows),
+        details=pd.DataFrame({"prompt": [*each], "rmse_means": [*each.values()]}),
         assumptions=(
             clusters.independent,
             "repetitions within a context and prompt are independent",
         ),
     )
-    if few := few_contexts(len(pooled), "with both prompts"):
+    if few := few_contexts(len(squares), "with both prompts"):
         return replace(result, reason=few)
-    if len(square) < MIN_CONTEXTS:
+    if len(of_context) < MIN_CONTEXTS:
         return replace(result, reason=TOO_FEW)
     result = mean_result(result, of_context, clusters, "difference", root=True)
     if not published:
         return result
+    square = of_context.to_numpy(dtype=np.float64)
     counts = bootstrap_counts(len(square), n_bootstraps, check_stream(rng, NAME))
-    interval = percentile_interval(_root(counts @ square / len(square)), "contexts")
-    return replace(result, interval=interval.within(0.0, 1.0), reason="")
-
-
-def _validated(
-    runs: pd.DataFrame, named: str | None, prompts: Sequence[str] | None
-) -> tuple[pd.DataFrame, str, list[str]]:
-    """Return the rows of named prompts without a z, the reference, and the prompts to compare."""
-    runs = with_columns(runs, ("context", "prompt", "p"))
-    runs = runs.assign(p=as_numbers(runs["p"].astype(object).where(runs["p"].notna()), "p"))
-    require_probabilities(runs["p"].to_numpy(np.float64), "p")
-    plain = runs if "z_state" not in runs.columns else runs[runs["z_state"].isna()]
-    plain = plain[plain["prompt"].notna()]
-    # A table may number its prompts; they are names, and are compared as such.
-    plain = plain.assign(prompt=plain["prompt"].astype(object).astype(str))
-    parsed = plain[plain["p"].notna()]
-    reference = Runs(parsed[["prompt"]]).reference(named)
-    seen = sorted(parsed["prompt"].unique())
-    others = [prompt for prompt in seen if prompt != reference]
-    require(
-        not isinstance(prompts, str),
-        f"prompts must be a list of names; received the text {prompts!r}. Write [{prompts!r}].",
-    )
-    compared = others if prompts is None else [str(prompt) for prompt in prompts]
-    for prompt in compared:
-        require(
-            prompt in others,
-            f"prompts must be other prompts of the table; received {prompt!r}. "
-            f"{closest(prompt, seen)}",
-        )
-    require(bool(compared), f"runs must have a prompt besides {reference!r}; found only that one.")
-    return plain, reference, compared
-
-
-def _compare(
-    answers: pd.DataFrame,
-    base: pd.DataFrame,
-    prompt: str,
-    group: "pd.Series[Any] | None" = None,
-) -> tuple[dict[str, Any], pd.DataFrame]:
-    """Describe one prompt against the reference, and return its squared differences by context."""
-    other = _under(answers, prompt)
-    joined = base.add_suffix("_reference").join(other.add_suffix("_prompt"), how="inner")
-    # Two means of noisy answers differ by the variances of both means on average, whatever the
-    # prompts do.
-    noise = (
-        joined["variance_reference"] / joined["n_reference"]
-        + joined["variance_prompt"] / joined["n_prompt"]
-    )
-    raw = (joined["mean_prompt"] - joined["mean_reference"]) ** 2
-    corrected = raw - noise
-    n = joined["n_prompt"]
-    # Single answers vary about their own mean, with divisor n.
-    single = raw + joined["variance_prompt"].fillna(0.0) * (n - 1) / n
-    repeated = corrected.notna()
-    low = high = without_noise = floor = math.nan
-    if repeated.sum() >= MIN_CONTEXTS:
-        clusters = clusters_of(group, joined.index[repeated])
-        of_context = corrected[repeated].to_numpy(dtype=np.float64)
-        interval, _ = interval_or_reason(of_context, clusters, "difference", root=True)
-        if interval is not None:
-            low, high = interval.low, interval.high
-        without_noise = float(_root(corrected.mean()))
-        floor = float(_root(noise[repeated].mean()))
-    row = {
-        "prompt": prompt,
-        "rmse_means": float(_root(raw.mean())),
-        "rmse_single": float(_root(single.mean())),
-        "rmse_corrected": without_noise,
-        "low": low,
-        "high": high,
-        "noise_floor": floor,
-        "sd_reference": float(_root(joined["variance_reference"].mean())),
-        "sd_prompt": float(_root(joined["variance_prompt"].mean())),
-        "n_contexts": len(joined),
-    }
-    return row, pd.concat({prompt: pd.DataFrame({"raw": raw, "corrected": corrected})}, axis=1)
+    draws = np.sqrt(counts @ square / len(square))
+    interval = percentile_interval(draws, "contexts").within(0.0, 1.0)
+    return replace(result, interval=interval, reason="")
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:

@@ -291,22 +291,16 @@ def test_figures_by_hand():
         )
         for rep, p in enumerate(answers)
     ]
-    row = prompt_consistency(pd.concat(pieces, ignore_index=True)).details.iloc[0]
-    assert row.rmse_means == pytest.approx(math.sqrt((0.0225 + 0.1225) / 2))
-    assert row.rmse_corrected == pytest.approx(math.sqrt((0.0225 + 0.1225) / 2 - 0.0325))
-    assert row.noise_floor == pytest.approx(math.sqrt(0.0325))
-    # A single answer lies .15 from the mean of its two.
-    assert row.rmse_single == pytest.approx(math.sqrt((0.0225 + 0.1225) / 2 + 0.0225))
-    assert (row.sd_reference, row.sd_prompt) == pytest.approx((math.sqrt(0.02), math.sqrt(0.045)))
+    result = prompt_consistency(pd.concat(pieces, ignore_index=True))
+    assert result.details["rmse_means"][0] == pytest.approx(math.sqrt((0.0225 + 0.1225) / 2))
+    assert result.statistic == pytest.approx(math.sqrt((0.0225 + 0.1225) / 2 - 0.0325))
 
 
 def test_ten_contexts_are_enough_and_nine_are_not():
     enough, few = (prompt_consistency(noisy_runs(0.08, n_contexts=n)) for n in (10, 9))
-    row = enough.details.iloc[0]
-    assert (row.rmse_corrected, row.high) == (enough.statistic, enough.interval.high)
+    assert enough.interval.low < enough.statistic < enough.interval.high
     assert few.reason == "9 contexts with both prompts are fewer than 10"
     assert math.isnan(few.statistic)
-    assert few.details[["rmse_corrected", "low", "high", "noise_floor"]].isna().all(axis=None)
     assert few.details["rmse_means"].notna().all()
 
 
