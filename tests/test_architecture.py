@@ -45,7 +45,7 @@ BUDGET = {
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
-    "catboost": "coherence/statistics/boosted_trees.py",
+    "catboost": "coherence/statistics/trees.py",
     "sklearn": "coherence/checks/iterated.py bayesnets/records/datasets.py",
     "statsmodels": "coherence/statistics/shares.py bayesnets/records/datasets.py",
     "inspect_ai": "coherence/runs/logs/* elicitation/asking/side_question.py "

@@ -31,30 +31,30 @@ from coherence.inputs import Floats, require_aligned
 from coherence.result import EXACT_REPORT, CheckResult, Family, Interval
 from coherence.runs.needs import NEEDS_STATE_AND_ACTION
 from coherence.runs.notes import not_run
-from coherence.statistics.boosted_trees import (
-    DEPTHS,
-    MAX_ITERATIONS,
-    N_BORDERS,
-    POLICY_ITERATIONS,
-    PUBLISHED_DEPTH,
-    PUBLISHED_ITERATIONS,
-    TreeCrossFit,
-    published_losses,
-)
-from coherence.statistics.canonical_order import in_canonical_order
 from coherence.statistics.evaluation import (
     EvaluationData,
     as_choices,
     in_several_states,
     one_dimensional,
 )
-from coherence.statistics.learners import as_features, designs
 from coherence.statistics.resample import (
     Seed,
     bootstrap_ratio,
     check_stream,
     context_sums,
     percentile_interval,
+)
+from coherence.statistics.trees import (
+    DEPTHS,
+    N_BORDERS,
+    PUBLISHED_DEPTH,
+    PUBLISHED_ITERATIONS,
+    TreeCrossFit,
+    as_features,
+    designs,
+    in_canonical_order,
+    iterations_of,
+    published_losses,
 )
 
 NULL = "given the belief{features}, the truth does not help to predict the action out of sample"
@@ -122,14 +122,12 @@ def predictive_gain_test(
         Folds, assigned by context.
     n_seeds : int or None
         Repetitions of the whole cross-validation with other folds; losses are averaged over them.
-        None takes 5; of the published procedure, which speaks of no repetition, 1. Folds depend on
-        the number of the repetition and on what contexts hold, and on nothing else.
+        None takes 5; of the published procedure, which speaks of no repetition, 1.
     n_bootstraps : int
         Resamples of rows for the published interval.
     published : bool
         CatBoost at depth 6 and 1000 iterations without stopping, and an interval over resampled
-        rows. It overfits small tables: on a true null it loses several percent, and a moderate
-        signal stays hidden.
+        rows, without a p-value. It overfits small tables.
     rng : Generator, int or None
         Source of folds, seeds and resamples of the published procedure. Otherwise it is not used:
         the same data give the same result, in any order of the rows and under any context ids.
@@ -141,8 +139,7 @@ def predictive_gain_test(
         interval (of choices; there is none where actions are probabilities) is for its expectation
         over samples of this size; the p-value is a one-sided studentised test that the mean gain
         per context is at most zero. Both take contexts as clusters. `details` has the two losses
-        and the gain in nats per choice, with the Monte Carlo error that the folds leave in it. With
-        ``published=True`` there is no p-value.
+        and the gain in nats per choice, with the Monte Carlo error that the folds leave in it.
 
     Raises
     ------
@@ -151,29 +148,25 @@ def predictive_gain_test(
 
     Notes
     -----
-    Assumes independent contexts. A context draws its fold from a hash of its beliefs, state and
-    actions and of the number of the repetition, so that one context more or less hardly moves the
-    others.
+    Assumes independent contexts. Folds are drawn from what contexts hold and the number of the
+    repetition, so that one context more or less hardly moves the others.
 
-    The trees are CatBoost's without its random parts, at a learning rate of 0.3. Equal rows are
-    learnt once, with the weight of all. A fold is predicted by the average over depths (1 and 4)
-    and numbers of iterations (0 to 1000, or to 181 where actions are probabilities), each weighed
-    by the exponential of minus its total loss on the other folds over the mean number of rows of a
-    context.
+    The trees are CatBoost's without its random parts, at a learning rate of 0.3. A fold is
+    predicted by the average over depths (1 and 4) and numbers of iterations (0 to 1000, or to 181
+    where actions are probabilities), each weighed by the exponential of minus its total loss on the
+    other folds over the mean number of rows of a context.
 
     Under the null the gain is at or below zero on average, because the larger model spends its
-    freedom on noise; the test is then conservative. The interval describes the procedure fitted to
-    samples of this size, not the best possible prediction. Contexts judge models that other
-    contexts have trained, so that losses depend on each other; the variance between contexts is
-    enlarged by half for it, a factor found by simulation. The variance between repetitions with
-    other folds is added to it. The interval of choices reaches further up than down, because a
-    larger gain varies more: by 2 nats squared for each nat, as logarithms of likelihood ratios do.
+    freedom on noise; the test is then conservative. Contexts judge models that other contexts have
+    trained: the variance between contexts is enlarged by half for it, a factor found by simulation,
+    and that between repetitions with other folds is added. The interval reaches further up than
+    down, because a larger gain varies more: by 2 nats squared for each nat, as logarithms of
+    likelihood ratios do.
 
     Probabilities of actions are learnt as rows that occur once for each action, weighed by its
-    probability, and judged by the expected log-loss of an action drawn from them. The null is then
-    about the policy: its expectation given the belief does not depend on the truth. There is no
-    interval: where policies hardly vary at a belief, the trees' fits differ more between samples
-    than contexts show within one, and the interval of choices would hold the gain in .825 to .98.
+    probability, and judged by the expected log-loss of an action drawn from them: the null is then
+    about the expectation of the policy given the belief. There is no interval, since trees' fits
+    differ more between samples than contexts show within one.
 
     References
     ----------
@@ -192,12 +185,9 @@ def predictive_gain_test(
     require_aligned(belief=belief, features=features)
     choices = as_choices(belief, action, truth, context, positive=positive, group=group)
     one_dimensional(choices, "predictive_gain_test")
-    numbers: dict[str, Any] = {
-        "n_folds": n_folds,
-        "n_seeds": n_seeds,
-        "n_bootstraps": n_bootstraps,
-    }
-    return _predictive_gain(choices, features=features, published=published, rng=rng, **numbers)
+    numbers: dict[str, Any] = {"n_folds": n_folds, "n_seeds": n_seeds, "rng": rng}
+    numbers |= {"n_bootstraps": n_bootstraps, "published": published}
+    return _predictive_gain(choices, features=features, **numbers)
 
 
 def _predictive_gain(
@@ -211,7 +201,7 @@ def _predictive_gain(
     rng: Seed = None,
 ) -> CheckResult:
     """Run `predictive_gain_test` on validated data."""
-    clusters = choices.clusters
+    clusters, drawn = choices.clusters, choices.policy is None
     n_seeds = n_seeds or (1 if published else PROVED)
     generator = check_stream(rng, "predictive_gain")
     evidence = None if features is None else as_features(features, choices.n_rows)
@@ -222,33 +212,32 @@ def _predictive_gain(
         "n_bootstraps": n_bootstraps,
         "cluster of resampling": "row" if published else clusters.name,
         "folds": "drawn" if published else "by content",
-        **_tree_settings(published, choices.policy is None),
+        "depths": [PUBLISHED_DEPTH] if published else list(DEPTHS),
+        "max_iterations": PUBLISHED_ITERATIONS if published else iterations_of(choices),
+        **({} if published else {"borders": N_BORDERS}),
     }
     name = "predictive_gain" if evidence is None else "predictive_gain:features"
     null = NULL.format(features="" if evidence is None else " and features")
     pvalue = None if published else math.nan
     result = blank(CheckResult, choices, name, null, UNIT, pvalue=pvalue, settings=settings)
-    declined = NO_PUBLISHED * (choices.policy is not None) if published else clusters.too_few
+    declined = ("" if drawn else NO_PUBLISHED) if published else clusters.too_few
     if reason := choices.degenerate or declined:
         return replace(result, reason=reason)
-    if not published:
-        # Folds and totals know clusters alone.
-        choices = replace(
-            choices,
-            context=clusters.of_context[choices.context],
-            contexts=tuple(range(clusters.n)),
-            group=None,
-        )
-    seeds: Any = generator.integers(2**31, size=n_seeds) if published else range(n_seeds)
-    content = np.arange(choices.n_contexts, dtype=np.uint64)
-    if not published:
+    if published:
+        seeds: Any = generator.integers(2**31, size=n_seeds)
+        content = np.arange(choices.n_contexts, dtype=np.uint64)
+        models: list[Any] = [
+            partial(published_losses, design, choices, content)
+            for design in designs(choices, evidence)
+        ]
+    else:  # folds and totals know clusters alone
+        seeds, of_row = range(n_seeds), clusters.of_context[choices.context]
+        choices = replace(choices, context=of_row, contexts=tuple(range(clusters.n)), group=None)
         choices, evidence, content = in_canonical_order(choices, evidence)
-    models = [
-        partial(published_losses, design, choices, content)
-        if published
-        else TreeCrossFit(design, choices, content, result.n_contexts).losses
-        for design in designs(choices, evidence)
-    ]
+        models = [
+            TreeCrossFit(design, choices, content, result.n_contexts).losses
+            for design in designs(choices, evidence)
+        ]
     of_seeds = np.array([[model(n_folds, int(seed)) for model in models] for seed in seeds])
     losses = of_seeds.mean(axis=0)
     without_truth, with_truth = (float(loss.mean()) for loss in losses)
@@ -278,19 +267,10 @@ def _predictive_gain(
         assumed.append(UNPROVED.format(folds=n_folds, seeds=n_seeds))
     if interval is None:
         reason = SAME_LOSSES
-    elif choices.policy is not None:
-        interval, reason = None, NO_INTERVAL
     else:
-        reason = ""
+        interval, reason = (interval, "") if drawn else (None, NO_INTERVAL)
     estimate = replace(estimate, assumptions=tuple(assumed))
     return replace(estimate, interval=interval, pvalue=pvalue, reason=reason)
-
-
-def _tree_settings(published: bool, drawn: bool) -> dict[str, Any]:
-    if published:
-        return {"depths": [PUBLISHED_DEPTH], "max_iterations": PUBLISHED_ITERATIONS}
-    limit = MAX_ITERATIONS if drawn else POLICY_ITERATIONS
-    return {"depths": list(DEPTHS), "max_iterations": limit, "borders": N_BORDERS}
 
 
 def _over_contexts(
@@ -355,27 +335,14 @@ CHECK = Check(
     needs=NEEDS_STATE_AND_ACTION,
     sentences={
         "": Interpretation(
-            rejected="The realised state predicts the action beyond the {belief}: "
-            "information was used that is not in it.",
-            nominal="the realised state helps to predict the action beyond the {belief}",
             estimate="Beyond the {belief}, the realised state saves {value:.1f}% of the log-loss "
             "of predicting the action.",
-            not_rejected="No evidence that the realised state helps to predict the action beyond "
-            "the {belief}.",
-            assumes_exact_reports=True,
             published=INTERVAL_ALONE,
             words="what the truth would help to predict",
         ),
         "features": Interpretation(
-            rejected="Even given the evidence, the realised state helps to predict the "
-            "action beyond the {belief}.",
-            nominal="even given the evidence, the realised state helps to predict the action "
-            "beyond the {belief}",
             estimate="Given the evidence, the realised state saves {value:.1f}% of the log-loss of "
             "predicting the action beyond the {belief}.",
-            not_rejected="No evidence that, given the evidence, the realised state helps to "
-            "predict the action beyond the {belief}.",
-            assumes_exact_reports=True,
             published=INTERVAL_ALONE,
             words="what the evidence and truth would help to predict",
         ),

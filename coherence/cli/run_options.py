@@ -112,7 +112,7 @@ def _start_workers(n_jobs: int) -> None:
     import joblib
     from joblib.externals.loky.backend import resource_tracker as of_loky
 
-    from coherence.statistics.boosted_trees import interrupts_held
+    from coherence.statistics.trees import interrupts_held
 
     for tracker in (resource_tracker, of_loky):  # which let go of signals at their start
         tracker.ensure_running()

@@ -9,10 +9,17 @@ import pandas as pd
 import pytest
 
 from coherence import predictive_gain_test, simulate
-from coherence.statistics.boosted_trees import DEPTHS, STAGES, TreeCrossFit, published_losses
 from coherence.statistics.evaluation import as_choices
-from coherence.statistics.learners import as_features, designs, expected_losses
 from coherence.statistics.resample import context_folds
+from coherence.statistics.trees import (
+    DEPTHS,
+    STAGES,
+    TreeCrossFit,
+    as_features,
+    designs,
+    expected_losses,
+    published_losses,
+)
 
 
 def test_losses_are_mixed_with_the_uniform_distribution():
