@@ -9,23 +9,15 @@ import pandas as pd
 import pytest
 
 from coherence import predictive_gain_test, simulate
+from coherence.statistics import trees
 from coherence.statistics.evaluation import as_choices
 from coherence.statistics.resample import context_folds
-from coherence.statistics.trees import (
-    DEPTHS,
-    STAGES,
-    TreeCrossFit,
-    as_features,
-    designs,
-    expected_losses,
-    published_losses,
-)
 
 
 def test_losses_are_mixed_with_the_uniform_distribution():
     """Two actions after 8 training rows: 8 parts of the prediction, 2 of one half."""
     predicted = np.array([[1.0, 0.0], [1.0, 0.0], [0.25, 0.75]])
-    losses = expected_losses(predicted, np.eye(2)[[0, 1, 1]], 8)
+    losses = trees.expected_losses(predicted, np.eye(2)[[0, 1, 1]], 8)
     np.testing.assert_allclose(losses, -np.log([9 / 10, 1 / 10, 7 / 10]))
 
 
@@ -39,8 +31,8 @@ def choices(n_contexts=12, n_reps=3, actions=3):
 
 def published(data, n_folds, seed, inputs=None):
     content = np.arange(data.n_contexts, dtype=np.uint64)
-    inputs = designs(data, None)[0] if inputs is None else inputs
-    return published_losses(inputs, data, content, n_folds, seed)
+    inputs = trees.designs(data, None)[0] if inputs is None else inputs
+    return trees.published_losses(inputs, data, content, n_folds, seed)
 
 
 def test_every_row_is_judged_by_trees_that_saw_no_row_of_its_context():
@@ -82,10 +74,10 @@ def test_an_action_that_training_lacks_costs_a_finite_loss():
 def test_features_are_numbers_or_words_in_the_order_of_their_names():
     columns = {"n": [1, 2, 3], "gap": [1.5, None, 2.5]}
     frame = pd.DataFrame(columns | {"flag": [True, False, True], "w": ["a", None, "b"]})
-    numbers, words = as_features(frame, 3)
+    numbers, words = trees.as_features(frame, 3)
     np.testing.assert_array_equal(numbers, [[1.5, 1], [np.nan, 2], [2.5, 3]])
     assert words.tolist() == [["True", "a"], ["False", "(not shown)"], ["True", "b"]]
-    numbers, words = as_features(np.array([[1, "a"], [2, "b"]], dtype=object), 2)
+    numbers, words = trees.as_features(np.array([[1, "a"], [2, "b"]], dtype=object), 2)
     assert (numbers.tolist(), words.tolist()) == ([[1], [2]], [["a"], ["b"]])
 
 
@@ -100,13 +92,13 @@ def cross_fit(n_contexts=40, n_reps=3, slope=4.0):
     context = np.repeat(np.arange(n_contexts), n_reps)
     data = as_choices(belief, action.astype(int), truth, context)
     content = np.arange(n_contexts, dtype=np.uint64)
-    return TreeCrossFit(designs(data, None)[0], data, content, n_contexts), data
+    return trees.TreeCrossFit(trees.designs(data, None)[0], data, content, n_contexts), data
 
 
 def test_stages_weigh_by_the_losses_on_other_folds_per_context():
-    trees, _ = cross_fit(n_reps=3)
+    fit, _ = cross_fit(n_reps=3)
     paths = {1: np.array([[6.0, 3.0], [900.0, 0.0]]), 4: np.array([[6.0, 6.0], [0.0, 500.0]])}
-    weights = trees._weights(paths, 1)  # the losses on fold 1 itself have no say
+    weights = fit._weights(paths, 1)  # the losses on fold 1 itself have no say
     expected = np.exp([-2, -1, -2, -2])
     expected /= expected.sum()
     assert [*weights[1], *weights[4]] == pytest.approx(expected)
@@ -114,9 +106,9 @@ def test_stages_weigh_by_the_losses_on_other_folds_per_context():
 
 @pytest.mark.parametrize(("slope", "grows_on"), [(0.0, False), (400.0, True)])
 def test_trees_grow_on_while_losses_fall_and_a_constant_is_predicted_otherwise(slope, grows_on):
-    trees, data = cross_fit(100, slope=slope)
-    losses = trees.losses(5, 0)
-    grown = [STAGES[trees._grown[depth] - 1] for depth in DEPTHS]
+    fit, data = cross_fit(100, slope=slope)
+    losses = fit.losses(5, 0)
+    grown = [trees.STAGES[fit._grown[depth] - 1] for depth in trees.DEPTHS]
     assert min(grown) >= 45
     assert (max(grown) > 45) is grows_on
     if not grows_on:
