@@ -32,7 +32,7 @@ from coherence.analysis.paper.tables import write_paper
 from coherence.checks import CHECKS
 from coherence.cli.compare import clear_comparison, write_comparison
 from coherence.cli.folders import prepare_folder, replace_text, write_report
-from coherence.cli.progress import answer_progress, step_progress
+from coherence.cli.terminal import answer_progress, step_progress
 from coherence.errors import CoherenceError, InputError, closest, suggestion
 from coherence.printable import counted
 from coherence.report.report import Report

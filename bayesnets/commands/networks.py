@@ -189,7 +189,7 @@ def _print_table_of(network: "Network", variable: str) -> None:
 
 def _print(lines: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print lines above a table as wide as the terminal."""
-    from coherence.cli.streams import shows_ascii_only
+    from coherence.cli.terminal import shows_ascii_only
     from coherence.report.document import table_of_texts
     from coherence.report.screen import render_parts
 

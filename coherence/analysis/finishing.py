@@ -19,7 +19,7 @@ from coherence.checks.sufficiency import SEQUENCES
 from coherence.checks.sufficiency_result import Sufficiency, primary_of
 from coherence.errors import InputError
 from coherence.printable import capitalised, counted, numbered
-from coherence.report.acted_on import question_sentences
+from coherence.report.effects import question_sentences
 from coherence.report.evaluation import EvaluationReport, Verdict, variation
 from coherence.report.verdicts import NOT_TESTED, VerdictInput, decide, decide_stakes, sentence
 from coherence.report.wording import belief_noun, clean, format_numbers

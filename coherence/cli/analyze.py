@@ -24,7 +24,6 @@ from coherence.cli.folders import (
     write_report,
     write_tables,
 )
-from coherence.cli.progress import StepProgress, step_progress
 from coherence.cli.reading import (
     add_reading,
     read_table,
@@ -40,7 +39,14 @@ from coherence.cli.run_options import (
     require_seed,
     workers,
 )
-from coherence.cli.streams import STREAM, discard_output, shows_ascii_only, shows_styles
+from coherence.cli.terminal import (
+    STREAM,
+    StepProgress,
+    discard_output,
+    shows_ascii_only,
+    shows_styles,
+    step_progress,
+)
 from coherence.report import MOST_CONTEXTS
 
 OPTIONS = f"""

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.folders import in_place, new_files, prepare_folder
-from coherence.cli.progress import step_progress
 from coherence.cli.reading import (
     add_reading,
     is_log,
@@ -24,6 +23,7 @@ from coherence.cli.run_options import (
     require_seed,
     workers,
 )
+from coherence.cli.terminal import step_progress
 from coherence.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from coherence.cli.streams import discard_output, open_streams
+from coherence.cli.terminal import discard_output, open_streams
 from coherence.errors import CoherenceError, closest
 
 _TABLE = """

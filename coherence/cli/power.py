@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.folders import in_place, new_files, prepare_folder
-from coherence.cli.progress import step_progress
 from coherence.cli.run_options import JOBS, SEED, comma_separated, declare, require_seed, workers
+from coherence.cli.terminal import step_progress
 from coherence.errors import InputError
 from coherence.printable import counted
 

@@ -23,7 +23,6 @@ from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.checks.sufficiency_result import Sufficiency
 from coherence.decoding.decode import FAILURES, LOW_MASS
 from coherence.printable import capitalised, counted, numbered
-from coherence.report.acted_on import question_sentences
 from coherence.report.document import (
     Cell,
     Column,
@@ -41,7 +40,7 @@ from coherence.report.document import (
     count,
     table_of_texts,
 )
-from coherence.report.effects import in_order, long_table, short_table
+from coherence.report.effects import in_order, long_table, question_sentences, short_table
 from coherence.report.evaluation import (
     FEW,
     EvaluationReport,

@@ -22,9 +22,15 @@ from coherence.checks.sufficiency_result import Sufficiency
 from coherence.errors import InputError
 from coherence.printable import capitalised
 from coherence.report import next_steps
-from coherence.report.acted_on import percent, share_with_interval
 from coherence.report.evaluation import EvaluationReport, Verdict, stillness
-from coherence.report.wording import clean, format_pvalue, points, with_interval
+from coherence.report.wording import (
+    clean,
+    format_pvalue,
+    percent,
+    points,
+    share_with_interval,
+    with_interval,
+)
 from coherence.result import (
     LEVEL,
     CheckResult,

@@ -14,7 +14,7 @@ from coherence.printable import decimals_of as decimals_of
 from coherence.printable import format_interval as format_interval
 from coherence.printable import format_numbers as format_numbers
 from coherence.report.evaluation import EvaluationReport
-from coherence.result import CheckResult, Interval
+from coherence.result import CheckResult, Estimate, Interval
 from coherence.runs.audit import STATED, ElicitationSummary, FormProbability
 from coherence.runs.notes import Code, Note, warning
 
@@ -84,6 +84,26 @@ def with_interval(value: float, interval: Interval | None, unit: str = "") -> st
     interval = interval.within(-1.0, 1.0)
     shown, low, high = points([value, interval.low, interval.high])
     return f"{shown}{unit.removesuffix('s') if shown == '1' else unit} [{low}, {high}]"
+
+
+def percent(result: CheckResult) -> str:
+    """Return a share in percent, with its interval where there is one."""
+    ends = (result.statistic, result.low, result.high)
+    value, low, high = format_interval([100 * each for each in ends], 0)
+    return f"{value}%" if result.interval is None else f"{value}% [{low}, {high}]"
+
+
+def share_with_interval(share: Estimate) -> str:
+    """Return a share in percent, its interval behind it, neither beyond 0 and 100."""
+    within = [min(max(each, 0.0), 1.0) for each in (share.value, share.low, share.high)]
+    value, low, high = format_interval([100 * each for each in within], 0)
+    return f"{value}% [{low}, {high}]"
+
+
+def numbers(result: CheckResult) -> str:
+    """Return an estimate with its interval."""
+    value, low, high = format_interval([result.statistic, result.low, result.high])
+    return f"{value} [{low}, {high}]"
 
 
 def interval_heading(results: Iterable[CheckResult]) -> str:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from coherence.cli.folders import new_files
-from coherence.cli.progress import answer_progress
 from coherence.cli.reading import is_log
+from coherence.cli.terminal import answer_progress
 from coherence.printable import counted
 from elicitation.battery import (
     BatteryOptions,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.progress import answer_progress
+from coherence.cli.terminal import answer_progress
 from coherence.printable import counted
 from elicitation.options import AskOptions, add_options, from_words
 from elicitation.respondents import (

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from coherence.cli.progress import answer_progress
 from coherence.cli.reading import is_log
+from coherence.cli.terminal import answer_progress
 from elicitation.battery import BatteryOptions, Results, run_battery
 from elicitation.options import add_options, from_words
 from elicitation.respondents import Respondent

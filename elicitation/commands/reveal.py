@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from coherence.cli.progress import answer_progress
+from coherence.cli.terminal import answer_progress
 from coherence.printable import clean, counted, numbered
 from elicitation.battery import BatteryOptions, Results, run_battery
 from elicitation.options import add_options, flag_of, from_words

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from coherence.cli import progress
+from coherence.cli import terminal as progress
 from coherence.cli.main import main
-from coherence.cli.progress import answer_progress, step_progress
-from coherence.cli.streams import shows_styles
+from coherence.cli.terminal import answer_progress, shows_styles, step_progress
 from coherence.statistics.parallel import run_calls
 
 COMMAND = "import sys; from coherence.cli.main import main; sys.exit(main())"

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM
 
-from coherence.cli.progress import duration
+from coherence.cli.terminal import duration
 from coherence.errors import CoherenceError, InputError
 from coherence.printable import counted
 from elicitation.models.base import Answer, Request, end_of_lines, first_lines, require_requests
