@@ -41,7 +41,7 @@ from coherence.cli.run_options import (
 )
 from coherence.cli.terminal import (
     STREAM,
-    StepProgress,
+    Progress,
     discard_output,
     shows_ascii_only,
     shows_styles,
@@ -120,7 +120,7 @@ def _folders(args: argparse.Namespace) -> dict[str, Path]:
 
 
 def _write_paper(
-    report: "Report", folder: Path, runs: "Runs", args: argparse.Namespace, progress: StepProgress
+    report: "Report", folder: Path, runs: "Runs", args: argparse.Namespace, progress: Progress
 ) -> str:
     """Write tables and figures of the paper, and say where."""
     from coherence.analysis.paper.tables import write_paper
@@ -133,9 +133,7 @@ def _write_paper(
     return said
 
 
-def _analyse(
-    args: argparse.Namespace, progress: StepProgress
-) -> tuple["Report", list[str], list[str]]:
+def _analyse(args: argparse.Namespace, progress: Progress) -> tuple["Report", list[str], list[str]]:
     """Read, analyse and write; return what to say of files before the report, and behind it."""
     runs = read_table(args)
     folders = _folders(args)

@@ -121,7 +121,7 @@ def write_tables(report: "Report", folder: Path) -> str:
 
 def write_figures(report: "Report", folder: Path) -> str:
     """Write every figure of a report, and remove those of an earlier one that it does not have."""
-    from coherence.report import folder as files
+    from coherence.report import files
 
     ours = files.OURS[files.FIGURES]
     where = f"{folder}{in_place(folder, ours)}"

@@ -9,6 +9,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Sequence
+from typing import Any
 
 from coherence.cli.terminal import discard_output, open_streams
 from coherence.errors import CoherenceError, closest
@@ -54,7 +55,11 @@ MODULES = {entry.split(" ")[0]: entry.split(" ")[1] for entry in _NAMED}
 
 def _listed() -> str:
     """Return the commands in groups, as argparse does not list them."""
-    hanging = {"initial_indent": "  ", "subsequent_indent": " " * 13, "break_on_hyphens": False}
+    hanging: Any = {
+        "initial_indent": "  ",
+        "subsequent_indent": " " * 13,
+        "break_on_hyphens": False,
+    }
     lines: list[str] = []
     for entry in _ENTRIES:
         if entry.startswith("["):

@@ -6,7 +6,7 @@ Progress is a bar on a terminal and, of sessions, now and then a line elsewhere.
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -26,55 +26,33 @@ SECONDS_BETWEEN_TICKS = 1.0
 _STAGE = "{desc}{elapsed}"
 
 
-@contextmanager
-def answer_progress(label: str = "") -> Iterator[Callable[[int, int], None]]:
-    """Show how many answers are at hand."""
-    from tqdm import tqdm
+class Progress:
+    """A bar over steps or answers, which shows the step that runs and for how long.
 
-    opening = f"{clean(label)}: " if label else ""
-    found: int | None = None
-    began = 0.0
-    # disable=None: a bar on a terminal only; in a log file it would be a line per answer.
-    with tqdm(desc=opening.removesuffix(": "), unit="answer", file=sys.stderr, disable=None) as bar:
-        last = time.monotonic()
+    Elsewhere than on a terminal it is a line now and then; with an `opening`, which says what is
+    counted, a line at once and at the end too.
+    """
 
-        def show(done: int, total: int) -> None:
-            nonlocal last, found, began
-            opens = found is None
-            if found is None:
-                # Answers that were found count as done, not as speed.
-                found, began = done, last
-            if not bar.disable:
-                bar.total = total
-                bar.initial = found
-                bar.n = done
-                bar.refresh()
-            elif opens or done == total or time.monotonic() - last >= SECONDS_BETWEEN_LINES:
-                last = time.monotonic()
-                left = time_left(done - found, total - done, last - began)
-                print(f"{opening}{done} of {total} answers{left}", file=sys.stderr)
-
-        yield show
-
-
-class StepProgress:
-    """A bar over steps of a computation, which shows the one that runs and for how long."""
-
-    def __init__(self, bar: "tqdm[Any]", unit: str) -> None:
-        self._bar, self._unit = bar, unit
+    def __init__(self, bar: "tqdm[Any]", unit: str, opening: str | None = None) -> None:
+        self._bar, self._unit, self._opening = bar, unit, opening
         self._began = self._last = time.monotonic()
+        self._found: int | None = None
 
-    def __call__(self, done: int, total: int, label: str) -> None:
-        """Show how many steps are done, and which one runs."""
-        bar = self._bar
-        if bar.disable:
-            if done < total and (now := time.monotonic()) - self._last >= SECONDS_BETWEEN_LINES:
-                self._last = now
-                left = time_left(done, total - done, now - self._began)
-                print(f"{done} of {total}{self._unit}{left}", file=sys.stderr)
+    def __call__(self, done: int, total: int, label: str = "") -> None:
+        """Show how many are done, and which one runs."""
+        bar, opens = self._bar, self._found is None
+        if self._found is None:  # answers that were found count as done, not as speed
+            self._found = 0 if self._opening is None else done
+        if not bar.disable:
+            bar.bar_format, bar.total, bar.initial, bar.n = None, total, self._found, done
+            self._describe(label)
             return
-        bar.bar_format, bar.total, bar.n = None, total, done
-        self._describe(label)
+        told = self._opening is not None and (opens or done == total)
+        ended = self._opening is None and done >= total
+        if told or (not ended and time.monotonic() - self._last >= SECONDS_BETWEEN_LINES):
+            self._last = time.monotonic()
+            left = time_left(done - self._found, total - done, self._last - self._began)
+            print(f"{self._opening or ''}{done} of {total}{self._unit}{left}", file=sys.stderr)
 
     def stage(self, label: str) -> None:
         """Show what is done where no steps can be counted."""
@@ -83,13 +61,24 @@ class StepProgress:
             self._describe(label)
 
     def _describe(self, label: str) -> None:
-        # Labels hold names of files, tasks and models.
-        self._bar.set_description(clean(label, limit=40), refresh=False)
+        if label:  # labels hold names of files, tasks and models
+            self._bar.set_description(clean(label, limit=40), refresh=False)
         self._bar.refresh()
 
 
 @contextmanager
-def step_progress(unit: str, first: str = "") -> Iterator[StepProgress]:
+def answer_progress(label: str = "") -> Iterator[Progress]:
+    """Show how many answers are at hand."""
+    from tqdm import tqdm
+
+    name = clean(label)
+    # disable=None: a bar on a terminal only; in a log file it would be a line per answer.
+    with tqdm(desc=name, unit="answer", file=sys.stderr, disable=None) as bar:
+        yield Progress(bar, " answers", f"{name}: " if name else "")
+
+
+@contextmanager
+def step_progress(unit: str, first: str = "") -> Iterator[Progress]:
     """Show a bar over steps of a computation; elsewhere than on a terminal now and then a line.
 
     `first` is what is done before steps are counted. What is printed to stderr meanwhile stands
@@ -101,7 +90,7 @@ def step_progress(unit: str, first: str = "") -> Iterator[StepProgress]:
     # disable=None: no bar where stderr is a file or a pipe.
     options: dict[str, Any] = {"desc": f"{clean(first, limit=40)}: ", "bar_format": _STAGE}
     with tqdm(unit=unit, file=sys.stderr, disable=None, leave=False, **options) as bar:
-        show = StepProgress(bar, unit)
+        show = Progress(bar, unit)
         if bar.disable:
             yield show
             return

@@ -167,7 +167,7 @@ def test_the_step_that_runs_is_named_before_it_ends():
 def test_elsewhere_than_on_a_terminal_a_line_comes_at_once_at_the_end_and_now_and_then(
     capsys, monkeypatch
 ):
-    clock = iter([0.0, 1.0, 20.0, 20.0, 21.0])
+    clock = iter([0.0, 0.0, 20.0, 20.0, 21.0])
     monkeypatch.setattr(time, "monotonic", lambda: next(clock, 30.0))
     with answer_progress("m\x1b[31m") as show:
         show(1, 4)  # at once, for the next may come after minutes
