@@ -25,11 +25,6 @@ from .fake_server import (
 YES_NO = AnswerForm("labels", ("No", "Yes"))
 
 
-def says(body, n):
-    decides = "Can decide" in str(body)
-    return answer("Can decide: Yes\nDecision: No" if decides else "No: 0.40\nYes: 0.60")
-
-
 def fault(status, message, headers=None, **more):
     return raw(status, json.dumps({"error": {"message": message, **more}}), headers)
 
