@@ -6,7 +6,6 @@ import tomllib
 import warnings
 from importlib.resources import files
 
-import networkx
 import numpy as np
 import pandas as pd
 import pytest
@@ -189,28 +188,6 @@ ROUNDING = 0.5 * 10.0**-DECIMALS
 
 def stored_text(name):
     return (files("bayesnets") / "networks" / f"{name}.json").read_text(encoding="utf-8")
-
-
-def edges(network):
-    return {(parent, node.name) for node in network.nodes for parent in node.parents}
-
-
-@pytest.mark.parametrize(
-    ("name", "n_nodes", "n_edges"),
-    [("heart", 20, 121), ("diabetes", 22, 77), ("fever", 14, 28), ("crying", 14, 27)],
-)
-def test_numbers_of_nodes_and_edges_target_and_label(name, n_nodes, n_edges):
-    network, words = load_network(name), load_phrases(name)
-    graph = networkx.DiGraph(list(edges(network)))
-    assert (len(network.nodes), len(edges(network))) == (n_nodes, n_edges)
-    assert networkx.is_directed_acyclic_graph(graph)
-    assert set(graph) == set(network.names)  # nobody is left out
-    assert words.default_target == TARGETS[name]
-    assert words.positive(TARGETS[name]) == "yes"
-    document = json.loads(stored_text(name))
-    assert (document["illustrative"], document["tables"]) == (True, "illustrative")
-    assert "illustrative" in document["source"]
-    assert "bayesnets.fit" in document["description"]
 
 
 @pytest.mark.lengthy

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnets import Network, Node, elimination, evidence_probability, posterior, to_pgmpy
+from bayesnets import elimination, evidence_probability, posterior, to_pgmpy
 
 TOLERANCE = 1e-9
 ENUMERABLE = 100_000  # joint states
@@ -133,29 +133,3 @@ def test_joints_of_several_targets_have_their_axes_in_the_order_asked_for(
         fixed[:, first] = code
         expected = elimination.joint(network, fixed, (second,)).values
         np.testing.assert_allclose(values[:, code], expected, rtol=1e-12)
-
-
-@pytest.mark.lengthy
-def test_a_network_of_many_arrows_and_large_tables(monkeypatch):
-    """More rows than share a slice: the walk along the joint table goes several levels down."""
-    rng = np.random.default_rng(4)
-    numbers = [5, 3, 2, 2, 2, 2, 2, 2, 2, 2, 3]
-    nodes = []
-    for position, number in enumerate(numbers):
-        parents = list(range(position))[-7:]
-        table = rng.dirichlet(np.ones(number), size=tuple(numbers[parent] for parent in parents))
-        names = tuple(f"v{parent}" for parent in parents)
-        states = tuple(f"s{state}" for state in range(number))
-        nodes.append(Node(f"v{position}", states, names, np.moveaxis(table, -1, 0)))
-    network = Network("dense", "dense", "seeded", True, tuple(nodes))
-    codes = np.column_stack([rng.integers(number, size=3000) for number in numbers])
-    codes[rng.random(codes.shape) < 0.5] = -1
-    codes[:, 10] = -1
-    codes[1500:2000, :6] = -1
-    results = {}
-    for name in ("joint table", "elimination", "split"):
-        with monkeypatch.context() as patch:
-            force(name, patch)
-            results[name] = elimination.joint(network, codes, (10,)).values
-    np.testing.assert_allclose(results["elimination"], results["joint table"], rtol=1e-12)
-    np.testing.assert_allclose(results["split"], results["joint table"], rtol=1e-12)

@@ -10,7 +10,7 @@ import pytest
 import bayesnets as bn
 from bayesnets import Network, Node, from_pgmpy, load_network, to_pgmpy, write_network
 from coherence import InputError
-from elicitation import Task, load_task
+from elicitation import load_task
 
 COIN = Node("coin", ("head", "tail"), (), np.array([0.5, 0.5]))
 
@@ -177,19 +177,3 @@ def test_what_pgmpy_saves_is_asked_about_like_the_model(lawn, tmp_path, ending):
     # A network of ours may be called as pgmpy calls one without a name.
     bn.write_network(bn.from_pgmpy(lawn, name="unknown"), tmp_path / f"other.{ending}")
     assert bn.read_network(tmp_path / f"other.{ending}").name == "unknown"
-
-
-def test_a_task_takes_a_model(lawn):
-    for positive, spelt in ((False, "False"), (True, "True")):
-        task = load_task(lawn, target="rain", positive=positive)
-        assert (task.name, task.phrases.positive("rain")) == ("lawn:rain", spelt)
-    wet = load_task(lawn, target="wet", positive=2)
-    assert set(wet.cases(4, seed=1)["theta"]) <= {0, 1}
-    words = bn.plain_phrases(lawn, 3, "brown")
-    task = Task("mine", lawn, words, words.default_target)
-    assert task.network == bn.from_pgmpy(lawn)
-    assert len(task.cases(4, seed=1)) == 4
-    with pytest.raises(InputError, match="network must be a Network or a pgmpy model, not int"):
-        load_task(3)
-    with pytest.raises(InputError, match="positive goes with a network of your own"):
-        load_task("asia", positive="yes")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coherence.statistics.canonical_order import in_canonical_order
 from coherence.statistics.evaluation import as_choices, evaluation_data
 from coherence.statistics.knn import belief_bins
 from coherence.statistics.permutation import (
@@ -185,6 +186,36 @@ def test_bins_are_equally_full_and_ties_across_a_quantile_move_it_behind_them():
     belief = np.array([0.1, 0.2, 0.3, 0.3, 0.3, 0.4])
     assert belief_bins(belief, 2).tolist() == [0, 0, 0, 0, 0, 1]
     assert belief_bins(np.array([0.05 + 0.1, 0.15]), 2).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("n_states", [2, 3])
+def test_the_same_data_told_in_another_way_have_one_order_and_one_number_a_context(n_states):
+    """Breaks if folds hang on the order of rows, on names, or on which state is believed."""
+    rng, context = np.random.default_rng(n_states), np.repeat(np.arange(40), 3)
+    belief = rng.multinomial(512, rng.dirichlet([1, 2, 4][:n_states], 120)) / 512
+    action, truth = rng.integers(0, 3, 120), rng.integers(0, n_states, 40)[context]
+    features = rng.random((120, 2)), rng.choice(["a", "b"], (120, 1)).astype(object)
+
+    def told(order, states, names, labels):
+        said = belief[order][:, states] if n_states > 2 else belief[order, states[0]]
+        data = as_choices(
+            said,
+            np.array(names)[action[order]],
+            np.argsort(states)[truth[order]] if n_states > 2 else truth[order],
+            labels[context[order]],
+        )
+        ordered, evidence, content = in_canonical_order(data, tuple(f[order] for f in features))
+        arrays = ordered.belief, ordered.action, ordered.truth, ordered.context, content
+        return [*arrays, *evidence]
+
+    usual = np.arange(120), np.arange(n_states), list("xyz"), np.arange(40)
+    expected = told(*usual)
+    assert (expected[0].reshape(120, -1) != belief[:, : 1 + (n_states > 2) * 2]).any()
+    others = rng.permutation(120), np.roll(usual[1], 1), list("zxy"), rng.permutation(40)
+    for at, other in enumerate(others):
+        found = told(*usual[:at], other, *usual[at + 1 :])
+        for one, two in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, two)
 
 
 # Belief, action and truth together: aligned codes, and which state the belief is in.

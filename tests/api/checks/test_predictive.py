@@ -1,9 +1,7 @@
 """predictive_gain_test: right loss, folds by context, and both verdicts on known agents."""
 
 import math
-import signal
 
-import catboost
 import numpy as np
 import pandas as pd
 import pytest
@@ -240,39 +238,3 @@ def gain(**options):
     belief, truth = rng.uniform(size=12), rng.integers(0, 2, 12)
     action = (rng.uniform(size=12) < belief).astype(int)
     return predictive_gain_test(belief, action, truth, n_folds=2, rng=0, **options)
-
-
-@pytest.fixture
-def ctrl_c():
-    """Let Ctrl-C raise KeyboardInterrupt, whatever runs the tests."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.parametrize("published", [False, True])
-@pytest.mark.parametrize(
-    ("owner", "name"),
-    [
-        (catboost.Pool, "__init__"),
-        (catboost.CatBoostClassifier, "__init__"),
-        (catboost.CatBoostClassifier, "fit"),
-        (catboost.CatBoostClassifier, "predict"),
-    ],
-)
-def test_ctrl_c_is_answered_as_soon_as_catboost_returns(
-    owner, name, published, ctrl_c, monkeypatch
-):
-    whole, returned = getattr(owner, name), []
-
-    def interrupted(self, *arguments, **options):
-        signal.raise_signal(signal.SIGINT)
-        result = whole(self, *arguments, **options)
-        returned.append(self)
-        return result
-
-    monkeypatch.setattr(owner, name, interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        gain(published=published)
-    assert len(returned) == 1
-    assert signal.getsignal(signal.SIGINT) is ctrl_c

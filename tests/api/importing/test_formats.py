@@ -1,9 +1,6 @@
 """Files that are no log, or damaged: breaks if one crashes or passes for one."""
 
-import zipfile
-
 import inspect_ai.log  # noqa: F401 - teaches zipfile Zstandard
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,26 +66,6 @@ def test_a_truncated_archive_is_named(tmp_path, length):
     path.write_bytes(BELIEF.read_bytes()[:length])
     with pytest.raises(InputError, match=r"cut\.eval.*damaged.*whole file"):
         imported(path)
-
-
-def test_a_flipped_byte_never_passes_for_content(tmp_path):
-    content, path = BELIEF.read_bytes(), tmp_path / "flipped.eval"
-    whole = imported(BELIEF).runs
-    with zipfile.ZipFile(BELIEF) as archive:
-        samples = [entry for entry in archive.infolist() if entry.filename.startswith("samples/")]
-    refused = 0
-    for number, entry in enumerate(samples):
-        damaged = bytearray(content)
-        inside = entry.compress_size * (1 + number % 9) // 10
-        damaged[entry.header_offset + 30 + len(entry.filename) + inside] ^= 0xFF
-        path.write_bytes(damaged)
-        try:
-            read = imported(path).runs
-        except InputError:
-            refused += 1
-        else:
-            pd.testing.assert_frame_equal(read, whole)
-    assert refused > len(samples) // 2
 
 
 # Breaks if a cell of a log is changed on its way, or lost.

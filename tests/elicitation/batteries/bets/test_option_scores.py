@@ -16,8 +16,6 @@ from elicitation.batteries.bets.questions import (
     MODALITIES,
     SPLITS,
     VALUE_TEMPLATES,
-    Item,
-    Items,
     bet_questions,
     default_items,
     ladder_questions,
@@ -160,21 +158,6 @@ def test_ladder_stakes_break_even_where_they_say():
         "stake of 5.26 dollars; it comes back if I bet on the right side. "
         "What gives me the best expected gain?"
     )
-
-
-def asked_about(items):
-    tables = value_questions(items), bet_questions(items), ladder_questions(items)
-    return pd.concat(tables, ignore_index=True).set_index("question")
-
-
-def test_ids_depend_on_the_things():
-    first = ITEMS.of("high", "test")[0]
-    yacht = Item("a yacht", "high", "test", first.price)
-    own = Items(tuple(yacht if item == first else item for item in ITEMS.items))
-    plain, other = asked_about(ITEMS), asked_about(own)
-    shared = plain.index.intersection(other.index)
-    pd.testing.assert_frame_equal(plain.loc[shared], other.loc[shared])
-    assert (other.index.isin(shared) == ((other["high"] != "a yacht").to_numpy())).all()
 
 
 @pytest.mark.parametrize(
