@@ -69,10 +69,9 @@ class Condition:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What a condition found in a report."""
+    """What a condition found in a report; names in it are the user's, and not safe to print."""
 
-    # a line for each value that meets it; names in it are the user's, and not safe to print
-    met: tuple[str, ...]
+    met: tuple[str, ...]  # a line for each value that meets it
     n_defined: int  # values that were compared
     lacking: tuple[str, ...]  # the (task, model) in which nothing could be compared
     # verdicts that no code names but begin with one: of what, and the verdict
@@ -140,33 +139,32 @@ def _values(condition: Condition, evaluation: EvaluationReport) -> Iterator[tupl
 
 def held_against(condition: Condition, evaluations: Sequence[EvaluationReport]) -> Outcomes:
     """Hold a condition against every evaluation of a report."""
-    met, lacking, near = [], [], []
-    n_defined = 0
+    met, lacking, near, n_defined = list[str](), list[str](), list[tuple[str, str]](), 0
+    codes = condition.quantity.split(",")
     for evaluation in evaluations:
         named = {"task": evaluation.task, "model": evaluation.model}
         where = ", ".join(f"{what} {name!r}" for what, name in named.items() if name)
-        if condition.sign == "=":
-            if not evaluation.stakes and {*condition.quantity.split(",")} <= OF_STAKES:
-                lacking.append(where or "the table")
-                continue
-            n_defined += 1
-            # Of a table with stakes the verdict on the primary test counts too.
-            for code in dict.fromkeys((evaluation.headline.code, evaluation.verdict.code)):
-                codes = condition.quantity.split(",")
-                if code in codes:
-                    met.append(f"{where or 'the table'}: the verdict is {code}")
-                elif any(code.startswith(f"{named}_") for named in codes):
-                    near.append((where or "the table", code))
-            continue
-        values = _values(condition, evaluation)
-        defined = [(of, value) for of, value in values if not math.isnan(value)]
+        if condition.sign != "=":
+            values = _values(condition, evaluation)
+            defined = [(of, value) for of, value in values if not math.isnan(value)]
+        else:
+            defined = [("", math.nan)] * bool(evaluation.stakes or not {*codes} <= OF_STAKES)
         n_defined += len(defined)
         if not defined:
             lacking.append(where or "the table")
-        for of, value in defined:
-            if _COMPARISONS[condition.sign](value, condition.number):
-                said = f"{of}: {condition.quantity} is {value:.15g}"
-                met.append(f"{where}: {said}" if where else said)
+        elif condition.sign == "=":
+            # Of a table with stakes the verdict on the primary test counts too.
+            for code in dict.fromkeys((evaluation.headline.code, evaluation.verdict.code)):
+                if code in codes:
+                    met.append(f"{where or 'the table'}: the verdict is {code}")
+                elif any(code.startswith(f"{of}_") for of in codes):
+                    near.append((where or "the table", code))
+        else:
+            met += [
+                ": ".join(filter(None, [where, of, f"{condition.quantity} is {value:.15g}"]))
+                for of, value in defined
+                if _COMPARISONS[condition.sign](value, condition.number)
+            ]
     return Outcomes(tuple(met), n_defined, tuple(lacking), tuple(near))
 
 

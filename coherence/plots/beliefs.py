@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from coherence.inputs import Floats, as_belief, require, whole_number
+from coherence.inputs import as_belief, require, whole_number
 from coherence.plots.choices import LABELS, Columns, choices_of
 from coherence.plots.style import (
     DASHES,
@@ -49,8 +49,6 @@ from coherence.statistics.figure_tables import (
     spaced,
 )
 
-SMALL = 0.05
-"""Distance from the diagonal up to which misses cannot be read off the figure of calibration."""
 RELIABILITY = "Reliability"
 MOST_ACTIONS = 6
 _BAR = 0.68  # of a row of the small multiples; the label takes the rest
@@ -184,12 +182,6 @@ def draw_beliefs(
 def is_exact(bins: pd.DataFrame) -> bool:
     """Tell whether beliefs are compared with exact posteriors."""
     return bool((bins["compared_with"] == EXACT).all())
-
-
-def are_small(bins: pd.DataFrame) -> bool:
-    """Tell whether all gaps and their intervals are too small for the figure of calibration."""
-    ends: Floats = bins[["gap", "gap_low", "gap_high"]].to_numpy(dtype=np.float64)
-    return bool(np.nanmax(np.abs(ends), initial=0.0) <= SMALL)
 
 
 def calibration_title(bins: pd.DataFrame, *, gaps: bool = False) -> str:

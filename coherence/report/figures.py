@@ -6,8 +6,7 @@ figure is planned first; pages turn it into SVG, ``--figures`` into files, and b
 """
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import pandas as pd
@@ -24,13 +23,13 @@ from coherence.report.document import Figure
 from coherence.report.evaluation import FEW, EvaluationReport, evaluation_key
 from coherence.report.scores import PARTS
 from coherence.report.wording import belief_noun, clean, format_numbers, with_interval
-from coherence.result import LEVEL, CheckResult, Family, Interval, Outcome
+from coherence.result import LEVEL, CheckResult, Interval
 from coherence.statistics.figure_tables import EXACT
 from coherence.statistics.report_noise import Reports
 
 MOST_PAIRS = 6
 MOST_ACTIONS = 4
-MOST_FORESTS, MOST_ROWS = 8, 60
+MOST_ROWS = 60  # of a forest
 AT_EQUAL_BELIEF = "Choices at equal belief"
 
 
@@ -39,36 +38,17 @@ def all_figures(
 ) -> Iterator[tuple[EvaluationReport | None, Figure]]:
     """Plan every figure of a report."""
     for number, evaluation in enumerate(evaluations, start=1):
-        yield from (
-            (evaluation, figure)
-            for figure in evaluation_figures(evaluation, evaluation_key(number))[0]
-        )
+        for figure in evaluation_figures(evaluation, evaluation_key(number)):
+            yield evaluation, figure
     if len(evaluations) > FEW:
         yield from ((None, figure) for figure in forest_figures(evaluations))
 
 
-def evaluation_figures(evaluation: EvaluationReport, key: str) -> tuple[list[Figure], list[str]]:
+def evaluation_figures(evaluation: EvaluationReport, key: str) -> list[Figure]:
     """Plan the figures of one (task, model), what varies and the main test first."""
     noun = belief_noun(evaluation.answering)
-    figures, missing = [*_variation(evaluation, key, noun)], []
-    planned = (
-        _states(evaluation, key, noun),
-        _offers(evaluation, key, noun),
-        _pairs(evaluation, key, noun),
-        _beliefs(evaluation, key, noun),
-        _reliability(evaluation, key, noun),
-        _calibration(evaluation, key, noun),
-    )
-    for step in (each for part in planned for each in part):
-        if isinstance(step, Figure):
-            figures.append(step)
-        else:
-            missing.append(step)
-    return figures, missing
-
-
-Steps = Iterable[Figure | str]
-"""Figures, and sentences on those that cannot be drawn."""
+    kinds = (_variation, _states, _offers, _pairs, _beliefs, _reliability, _calibration)
+    return [figure for plan in kinds for figure in plan(evaluation, key, noun)]
 
 
 def _shares_of_actions(evaluation: EvaluationReport) -> Mapping[str, float]:
@@ -110,18 +90,17 @@ def _variation(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Fi
 # The main test: choices at equal belief
 
 
-def _states(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
-    """Plan a panel for each action, or say why there is none."""
+def _states(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
+    """Plan a panel for each action."""
     table = evaluation.figures.get("choices_by_state")
     if table is None:
-        yield from _why(evaluation, "No plot of choices at equal belief", "choices_by_state")
         return
     test = evaluation.primary or Sufficiency("sufficiency", "")
     actions = _drawn(table)
     scales = shared_spans(
         [state_plot.shown_shares(table[table["action"] == action]) for action in actions]
     )
-    exact = test.state == "exact"
+    exact, n = test.state == "exact", table["action"].nunique()
     names = state_plot.BY_POSTERIOR if exact else evaluation.state_names
     draw = partial(state_plot.plot_state_panels, table, actions, scales, noun=noun, states=names)
     sides = "where the exact posterior is above, and below, what it is on average at that belief"
@@ -134,15 +113,11 @@ def _states(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         f"{test.left_out}: left out." if test.left_out else "",
         _gap(test),
         "Panels differ in their scale." if len(set(scales)) > 1 else "",
+        f"Of {n} actions, those with the widest gaps." if n > max(len(actions), 2) else "",
     )
     lines = -(-len(actions) // state_plot.PANELS_BESIDE)
     text = " ".join(filter(None, caption))
     yield Figure(f"{key}-states", AT_EQUAL_BELIEF, text, draw, 0.7 + 2.9 * lines, further=False)
-    if table["action"].nunique() > max(len(actions), 2):
-        yield (
-            f"Of {table['action'].nunique()} actions, the {MOST_ACTIONS} with the widest gaps are "
-            "drawn at equal belief."
-        )
 
 
 def _gap(test: Sufficiency) -> str:
@@ -168,12 +143,6 @@ def _gap(test: Sufficiency) -> str:
     return of_all
 
 
-def _why(evaluation: EvaluationReport, what: str, name: str) -> Iterator[str]:
-    """Say why a table and its figure are not there, where that is known."""
-    if reason := evaluation.figures.missing.get(name):
-        yield f"{what}: {reason}."
-
-
 def _drawn(table: pd.DataFrame) -> list[object]:
     """Choose the actions to draw, the one that rises most with the belief first."""
     first = state_plot.rising_action(table)
@@ -189,7 +158,7 @@ def _drawn(table: pd.DataFrame) -> list[object]:
 # Stakes and stated chances
 
 
-def _offers(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
+def _offers(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
     """Plan what choices do with stake and belief, or with the stated chance."""
     for result in evaluation.results:
         table, variant = result.details, result.check.partition(":")[2]
@@ -210,33 +179,24 @@ def _offers(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
 # Pairs of actions
 
 
-def _pairs(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
+def _pairs(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
     pairwise = [
         result
         for result in evaluation.results
         if isinstance(result, MonotoneResult) and not result.details.empty
     ]
-    shown = pairwise
-    if len(pairwise) > MOST_PAIRS:
-        # Ten actions make 45 pairs; the ones with the strongest evidence are worth a look.
-        shown = sorted(pairwise, key=_evidence)[:MOST_PAIRS]
-        yield (
-            f"Of {len(pairwise)} pairs of actions, the {MOST_PAIRS} with the strongest evidence "
-            "of reversals are drawn."
-        )
-    if not pairwise:
-        bars = evaluation.figures.get("beliefs")
-        chosen = bars is None or bool((bars["n_actions"] > 0).any())
-        why = "the monotone-choice check was not run" if chosen else "there are no parsed actions"
-        yield f"No plot of pairwise choice: {why}."
+    # Ten actions make 45 pairs; the ones with the strongest evidence are worth a look.
+    shown = sorted(pairwise, key=_evidence)[:MOST_PAIRS] if len(pairwise) > MOST_PAIRS else pairwise
+    if not shown:
         return
     binned = [pairwise_plot.choice_bins(result.details) for result in shown]
     scales = shared_spans([pairwise_plot.shown_shares(bins) for bins in binned])
+    some = f" Of {len(pairwise)} pairs {MOST_PAIRS} are drawn." * (len(pairwise) > MOST_PAIRS)
     widest = max(scales, key=lambda span: span[1] - span[0])
     for number, (result, bins, scale) in enumerate(zip(shown, binned, scales, strict=True), 1):
         draw = partial(pairwise_plot.plot_pairwise_choice, result, noun=noun, title="", scale=scale)
         other = " Its axis of shares is not that of the figures beside it."
-        caption = _pair_caption(result, bins) + ("" if scale == widest else other)
+        caption = _pair_caption(result, bins) + other * (scale != widest) + some
         title = pairwise_plot.title_of(result.pair)
         yield Figure(f"{key}-pair-{number}", title, caption, draw)
 
@@ -274,10 +234,9 @@ def _pair_caption(result: MonotoneResult, bins: pd.DataFrame) -> str:
 # Beliefs
 
 
-def _beliefs(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
+def _beliefs(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
     table = evaluation.figures.get("beliefs")
     if table is None:
-        yield from _why(evaluation, "No plots of the belief", "beliefs")
         return
     caption = f"Histogram of the {noun}."
     if (table["n_actions"] > 0).any():
@@ -294,7 +253,7 @@ def _beliefs(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
     yield Figure(f"{key}-beliefs", title, caption, draw, height)
 
 
-def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
+def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
     """Yield a reliability diagram for each prompt whose forecasts were scored."""
     scored = [result for result in evaluation.scored if not result.details.empty]
     several_prompts = len(scored) > 1
@@ -325,11 +284,9 @@ def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         )
 
 
-def _calibration(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
+def _calibration(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
     bins = evaluation.figures.get("calibration")
     if bins is None:
-        if "beliefs" not in evaluation.figures.missing:
-            yield from _why(evaluation, "No calibration plot", "calibration")
         return
     caption = (
         "Share of true cases in bins with about equally many answers; bars: 95% intervals over "
@@ -350,53 +307,22 @@ def _calibration(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
     )
     # A little taller than wide, for a square between the labels.
     yield Figure(f"{key}-calibration", belief_plot.calibration_title(bins), caption, draw, 4.2)
-    if belief_plot.are_small(bins):
-        # Misses that are too small to be seen in the figure of calibration.
-        caption = (
-            "How far the points of the figure before lie from its dotted line, on a scale of their "
-            "own: above 0 beliefs are too low. Bars: 95% intervals over cases."
-        )
-        draw = partial(belief_plot.draw_gaps, bins, noun=noun)
-        yield Figure(f"{key}-gaps", belief_plot.calibration_title(bins, gaps=True), caption, draw)
 
 
 # Over evaluations
 
 
-def shared_tests(evaluations: Sequence[EvaluationReport]) -> list[str]:
-    """Return the tests that several evaluations have, the primary first, then the most frequent."""
-    found = [
-        result
-        for evaluation in evaluations
-        for result in evaluation.results
-        if result.outcome() not in (Outcome.ESTIMATE, Outcome.UNTESTED)
-        and math.isfinite(result.statistic)
-    ]
-    counts = Counter(result.check for result in found)
-    first = {result.check for result in found if result.family is Family.PRIMARY}
-    # A counter keeps the order in which names came, and sorting keeps it among equals.
-    return sorted(
-        (name for name, n in counts.items() if n >= min(len(evaluations), 2)),
-        key=lambda name: (name not in first, -counts[name]),
-    )
-
-
 def forest_figures(evaluations: Sequence[EvaluationReport]) -> list[Figure]:
-    """Plan a figure for each test and unit of measurement that several evaluations share."""
-    figures: list[Figure] = []
-    for check in shared_tests(evaluations):
-        by_measure: dict[str, list[tuple[EvaluationReport, CheckResult]]] = {}
-        for evaluation in evaluations:
-            for result in evaluation.results:
-                if result.check == check and math.isfinite(result.statistic):
-                    by_measure.setdefault(result.unit, []).append((evaluation, result))
-        for pairs in by_measure.values():
-            if len(pairs) > 1:
-                figures.append(_forest(f"forest-{len(figures) + 1}", check, pairs))
-    return figures[:MOST_FORESTS]
+    """Plan a figure of the primary effect, where several evaluations have it in one unit."""
+    by_unit: dict[str, list[tuple[EvaluationReport, CheckResult]]] = {}
+    for evaluation in evaluations:
+        if (result := evaluation.primary) and math.isfinite(result.statistic):
+            by_unit.setdefault(result.unit, []).append((evaluation, result))
+    shared = [pairs for pairs in by_unit.values() if len(pairs) > 1]
+    return [_forest(f"forest-{at}", pairs) for at, pairs in enumerate(shared, start=1)]
 
 
-def _forest(key: str, check: str, pairs: Sequence[tuple[EvaluationReport, CheckResult]]) -> Figure:
+def _forest(key: str, pairs: Sequence[tuple[EvaluationReport, CheckResult]]) -> Figure:
     shown = sorted(pairs, key=lambda pair: -pair[1].statistic)
     half = MOST_ROWS // 2
     cut = len(shown) > MOST_ROWS
@@ -407,12 +333,10 @@ def _forest(key: str, check: str, pairs: Sequence[tuple[EvaluationReport, CheckR
         for evaluation, result in shown
     ]
     without = sum(math.isnan(effect["low"]) for effect in effects)
-    corrected = " after Holm's correction among the further tests of its evaluation"
-    if any(result.family is Family.PRIMARY for _, result in pairs):
-        corrected = f" (p at most {LEVEL})"
+    check = pairs[0][1].check
     caption = (
         f"Effect of {clean(check)} in each evaluation with its 95% interval; full where the test "
-        f"rejects{corrected}."
+        f"rejects (p at most {LEVEL})."
     )
     if any(result.component for _, result in shown):
         caption += (

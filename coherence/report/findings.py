@@ -448,7 +448,7 @@ def details_of(
 
     `in_front` says that its results stand there, without a verdict.
     """
-    drawn, lacking = _drawn(evaluation, key) if page else ([], [])
+    drawn = _drawn(evaluation, key) if page else []
     if not in_front:
         yield from _moves(evaluation)
     yield from (figure for figure in drawn if not figure.further)
@@ -470,11 +470,9 @@ def details_of(
     if tables:
         yield Fold("Counts of answers", tuple(tables))
     further = [figure for figure in drawn if figure.further]
-    if further or lacking:
-        yield Fold(
-            "Further figures: pairs of actions, beliefs by action, calibration",
-            (*(Paragraph(sentence, Look.SOFT) for sentence in lacking), *further),
-        )
+    if further:
+        title = "Further figures: pairs of actions, beliefs by action, calibration"
+        yield Fold(title, tuple(further))
     if page and evaluation.results:
         yield Fold(
             "Hypotheses, assumptions and settings of each check",
@@ -482,7 +480,7 @@ def details_of(
         )
 
 
-def _drawn(evaluation: EvaluationReport, key: str) -> tuple[list[Figure], list[str]]:
+def _drawn(evaluation: EvaluationReport, key: str) -> list[Figure]:
     from coherence.report.figures import evaluation_figures  # a screen draws none
 
     return evaluation_figures(evaluation, key)
