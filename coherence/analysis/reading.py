@@ -28,7 +28,6 @@ from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import (
     YES,
     beside_a_pair,
-    case_column,
     compared_labels,
     folded,
     known_pair,
@@ -42,7 +41,8 @@ from coherence.statistics.own_answer import own_answer
 
 _REPEATED = (
     "every row is a case of its own, although rep counts repetitions: they were taken as "
-    "independent. If rows repeat a case, p-values and intervals are too optimistic; {remedy}."
+    "independent. If rows repeat a case, p-values and intervals are too optimistic; name the "
+    "column of cases (--context NAME)."
 )
 _SAME_CONTEXT = (
     "beliefs were stated in the conversation in which the agent acts (belief_context), where it "
@@ -72,10 +72,7 @@ def with_alerts(notes: Sequence[Note], rows: pd.DataFrame) -> tuple[Note, ...]:
         alert = Code.NO_CONTEXT
     # A column that numbers the rows is easily taken for the one that names the cases.
     elif len(rows) > 1 and rows["context"].is_unique and rows["rep"].nunique() > 1:
-        cases = case_column(rows, Runs(rows).unused_columns)
-        remedy = cases.remedy if cases else "name the column of cases (--context NAME)"
-        text = _REPEATED.format(remedy=remedy)
-        return (Note(Code.EACH_ITS_OWN, text, Level.ALERT), *notes)
+        return (Note(Code.EACH_ITS_OWN, _REPEATED, Level.ALERT), *notes)
     return tuple(replace(note, level=Level.ALERT) if note.code is alert else note for note in notes)
 
 

@@ -163,8 +163,6 @@ def _needed_columns(runs: Runs, found: Findings) -> _Errors:
         told |= {*lacking}
         typed = " ".join(_TO_TYPE[each] for each in lacking if each in _TO_TYPE)
         remedy = f" Name {numbered(len(lacking), 'it', 'them')}: {typed}." if typed else ""
-        if lacking == ["context"]:
-            remedy = found.of_cases(runs) or remedy
         columns = f"{numbered(len(lacking), 'column', 'columns')} {listing(map(repr, lacking))}"
         yield f"column {found.named(name)} needs the {columns} as well.{remedy}"
 
@@ -179,8 +177,7 @@ def _value_errors(runs: Runs, found: Findings) -> _Errors:
         if column.choices:
             wrong = ~cells.isin(column.choices).to_numpy() & (column.filled | ~empty)
             rule = f"be one of {', '.join(column.choices)}"
-            remedy = column.remedy.format(name=found.file_name(column.name))
-            yield from found.broken(column.name, rule, wrong, cells, remedy)
+            yield from found.broken(column.name, rule, wrong, cells, column.remedy)
         elif column.filled and empty.any() and not (empty.all() and column.name in EVALUATION):
             yield (
                 f"column {found.named(column.name)} is empty in {rows_of(empty)}. Give every row "
@@ -229,17 +226,18 @@ def _policy_errors(runs: Runs, found: Findings) -> _Errors:
         remedy = "Give the probability of each action in a column action_NAME of its own."
         yield from found.broken("action", rule, probable, actions, remedy)
     every = [name for name in runs.names if name.startswith(ACTION_PREFIX)]
-    total, of_policies = np.nansum(_numbers(runs.table, every), 1), runs.of_policies.to_numpy()
-    sums, chosen = np.abs(total - 1) <= ROUNDING, ~of_policies
+    total = np.nansum(_numbers(runs.table, every), axis=1)
+    sums = np.abs(total - 1) <= ROUNDING
     # Where an action was chosen, only what looks like probabilities of actions is meant as such.
-    if len(every) > 1 and (sums & chosen).any() and (sums | (total == 0))[chosen].all():
+    if not runs.policies and len(every) > 1 and sums.any() and (sums | (total == 0)).all():
         yield (
             f"there are chosen actions in {found.named('action')} and their probabilities in "
-            f"{', '.join(every)}; a task and model has one or the other. Drop one of them."
+            f"{', '.join(every)}; a table has one or the other. Drop one of them, or analyse each "
+            "by itself."
         )
     if not runs.policies:
         return
-    there = runs.table[runs.policies].notna().to_numpy() & of_policies[:, None]
+    there = runs.table[runs.policies].notna().to_numpy()
     yield from _sum_errors(runs.policies, total, there.any(axis=1) & ~sums, ROUNDING, found)
     # Tasks may have actions of their own, whose columns are empty for all others; as have levels.
     keys = [name for name in EVALUATION if name in runs.names]
@@ -324,7 +322,7 @@ def _case_errors(runs: Runs, found: Findings) -> _Errors:
         varies = (contexts[name].transform("nunique") > 1).to_numpy()
         if varies.any():
             remedy = column.of_case.format(
-                cases=found.of_cases(runs).strip() or _other_cases(names, found),
+                cases=_other_cases(names, found),
                 person=typed_option("--person", group),
                 anew=typed_option("--context", f"{group},{question}"),
             )
@@ -336,13 +334,10 @@ def _case_errors(runs: Runs, found: Findings) -> _Errors:
             )
     if "person" in names and not (contexts["person"].transform("nunique") > 1).any():
         who = typed_option("--group", found.file_name("person"))
-        remedy = found.of_cases(runs) or (
-            f" Where persons share cases, name these: --context NAME; else leave --person out, or "
-            f"{who} if rows of a person depend on each other."
-        )
         yield (
             f"{named.plain('person')} must name several persons in some context, who share its "
-            f"state; each of {counted(contexts.ngroups, 'context')} has one.{remedy}"
+            f"state; each of {contexts.ngroups} contexts has one. Where they share cases, name "
+            f"these: --context NAME; else {who} if rows of a person depend on each other."
         )
     key = [name for name in KEY if name in names and name not in runs.unused_columns]
     if "rep" in names and (twice := table.duplicated(key, keep=False).to_numpy()).any():
@@ -367,8 +362,7 @@ def _other_cases(names: Sequence[str], found: Findings) -> str:
             )
     return (
         "Where rows are several answers to a question, each right or wrong by itself, the question "
-        f"is their group: {typed_option('--group', question)} in place of --context. Where it is "
-        f"who judged, name the cases too: --context NAME {typed_option('--person', question)}."
+        f"is their group: {typed_option('--group', question)} in place of --context."
     )
 
 

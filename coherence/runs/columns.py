@@ -2,15 +2,14 @@
 
 One row is one answer: context x repetition x prompt, and for questions under the law of iterated
 expectation also x value of z. Any table of beliefs is a valid runs table if something else in it
-can be checked against them (`coherence.runs.needs`): actions, realised states, exact posteriors,
-other wordings, or beliefs given z. What is absent is assumed or left out by `coherence.analyze`,
-which says so in its report. What a user says of a table is a `Reading`, whose fields are options
-of the command line and arguments of `coherence.read_runs`.
+can be checked against them (`coherence.runs.needs`). What a user says of a table is a `Reading`,
+whose fields are options of the command line and arguments of `coherence.read_runs`.
 """
 
 from __future__ import annotations
 
 import codecs
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -173,8 +172,7 @@ COLUMNS = (
         "label",
         "how theta came about: drawn (from p_true) or recorded",
         choices=TRUTH_KINDS,
-        remedy="If it is something else, drop it, in pandas: "
-        "table = table.drop(columns=[{name!r}]).",
+        remedy="If it is something else, drop the column.",
     ),
     Column("z", "label", "auxiliary variable of iterated expectation; empty in ordinary rows"),
     Column("z_state", "label", "value of z that p is conditional on"),
@@ -260,11 +258,7 @@ def declared(name: str, names: Collection[str] = ()) -> Column | None:
 def answer_columns(names: Iterable[object]) -> list[str]:
     """Return the columns that hold beliefs or choices."""
     texts = [name for name in names if isinstance(name, str)]
-    return [
-        name
-        for name in texts
-        if is_belief(name) or name == "action" or name.startswith(ACTION_PREFIX)
-    ]
+    return [n for n in texts if is_belief(n) or n == "action" or n.startswith(ACTION_PREFIX)]
 
 
 @dataclass(frozen=True)
@@ -276,14 +270,13 @@ class Naming:
 
     def __call__(self, name: str) -> str:
         """Return the name in quotation marks, with that of the runs table where it is another."""
-        return repr(self.columns.get(name, name)) + self._meaning(name)
+        own = self.columns.get(name, name)
+        return repr(own) if own == name else f"{own!r} (mapped to {name!r})"
 
     def plain(self, name: str) -> str:
         """Return the name without quotation marks, for a sentence that begins with it."""
-        return self.columns.get(name, name) + self._meaning(name)
-
-    def _meaning(self, name: str) -> str:
-        return "" if self.columns.get(name, name) == name else f" (mapped to {name!r})"
+        own = self.columns.get(name, name)
+        return own if own == name else f"{own} (mapped to {name!r})"
 
 
 AS_IN_RUNS = Naming()
@@ -292,7 +285,7 @@ AS_IN_RUNS = Naming()
 COMPARED = ("prediction", "gold")
 _OPTIONS = {option.replace("-", "_"): name for option, name in OPTIONS.items()} | OPTIONS
 _OPTIONS["penalty"] = "loss"
-_MOST_SHOWN = 8  # steps of a scale whose probabilities are listed
+_MOST_SHOWN = 7  # steps between the ends of a scale whose probabilities are listed
 
 
 @dataclass(frozen=True)
@@ -335,9 +328,8 @@ class Scale:
     def described(self) -> str:
         """Return the mapping, step by step where it is short."""
         low, high = sorted((self.low, self.high))
-        steps = [low, (low + high) / 2, high]
-        if low % 1 == high % 1 == 0 and high - low < _MOST_SHOWN:
-            steps = [low + at for at in range(int(high - low) + 1)]
+        middle = [low + at for at in range(1, math.ceil(high - low))]
+        steps = [low, *(middle if len(middle) < _MOST_SHOWN else [(low + high) / 2]), high]
         return ", ".join(f"{step:g} as {self.probability(step):.3g}" for step in steps)
 
 
@@ -508,14 +500,9 @@ class Reading:
     def renamed(self, table: pd.DataFrame) -> pd.DataFrame:
         """Give columns of a file their names in the runs table."""
         renamed = {original: name for name, original in self.columns.items() if original != name}
-        # A column of the file that already bears the name steps aside: it is not what was asked
-        # for.
-        aside = {
-            name: f"unmapped_{name}"
-            for name in renamed.values()
-            if name in table.columns and name not in renamed
-        }
-        mine = table.rename(columns={**aside, **renamed})
+        # A column of the file that already bears the name is not what was asked for.
+        odd = {*renamed.values()} & {*table.columns} - renamed.keys()
+        mine = table.rename(columns={**{name: f"unmapped_{name}" for name in odd}, **renamed})
         named = self.columns.get(EXACT)
         # Said to be the exact posterior by the user, of states that are the user's as well.
         if named in table.columns and (named != EXACT or KIND not in table.columns):

@@ -109,11 +109,7 @@ def read_table(path: str | os.PathLike[str], reading: Reading | None = None) -> 
         names = sorted(each.name for each in beside if inner_suffix(each) in _ENDINGS)
         raise InputError(f"{source}: no such file or folder. {closest(source.name, names)}")
     if source.is_dir():
-        raise InputError(
-            f"{path} is a folder. Name a file; several are a table in pandas: table = "
-            f"pandas.concat(map(pandas.read_parquet, sorted(pathlib.Path({str(path)!r})"
-            ".glob('*.parquet'))))."
-        )
+        raise InputError(f"{path} is a folder. Name a file; pandas.concat makes one of several.")
     read = _read(source, reading)
     columns = enumerate(map(str, read.table.columns))
     names = [name.strip() or f"Unnamed: {at}" for at, name in columns]
@@ -399,13 +395,20 @@ def _header_of(path: Path, text: str, named_sep: str | None) -> tuple[list[str],
 
 def _csv_cells(path: Path, text: str, names: list[str], sep: str) -> tuple[pa.Table, int]:
     """Return the cells below the header, and how many lines were blank."""
-    n_blank = 0
+    n_blank, wrong = 0, ""
 
     def blank_or_wrong(row: Any) -> str:
-        nonlocal n_blank
-        is_blank = not row.text.strip(f" \t\r\n{sep}")
-        n_blank += is_blank
-        return "skip" if is_blank else "error"
+        nonlocal n_blank, wrong
+        if not row.text.strip(f" \t\r\n{sep}"):
+            n_blank += 1
+            return "skip"
+        remedy = "Was it cut short there? Get it again, or fill or remove the row."
+        if row.actual_columns > row.expected_columns:
+            remedy = "Quote texts that hold the separator; with decimal commas it is another: "
+            remedy += "--sep ';' --decimal ','."
+        held = f"has {counted(row.actual_columns, 'cell')}, the header {row.expected_columns}"
+        wrong = f"row {row.number} ({row.text[:40]!r}) {held}. {remedy}"
+        return "error"
 
     try:
         table = pyarrow.csv.read_csv(
@@ -428,9 +431,8 @@ def _csv_cells(path: Path, text: str, names: list[str], sep: str) -> tuple[pa.Ta
             ),
         ).slice(1)
     except pa.ArrowInvalid as error:
-        raise InputError(f"{path}: {_wrong_row(text, sep, error)}") from None
-    if table.num_columns != len(names):
-        raise InputError(f"{path}: {_wrong_row(text, sep, 'its header is no row')}")
+        said = f"the file cannot be read as a table ({str(error).splitlines()[0]})."
+        raise InputError(f"{path}: {wrong or said}") from None
     filled = pc.is_valid(table.column(0))
     for column in table.columns[1:]:
         if pc.all(filled).as_py() is not False:
@@ -480,25 +482,6 @@ def _are_well_formed(text: str, sep: str) -> bool:
             return False
         n += at.size
     return n % 2 == 0
-
-
-def _wrong_row(text: str, sep: str, error: object) -> str:
-    """Say which line has too few or too many cells."""
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
-    try:
-        n_names = len(next(rows, []))
-        for cells in rows:
-            if len(cells) != n_names and any(cell.strip() for cell in cells):
-                remedy = "Was it cut short there? Get it again, or fill or remove the line."
-                if len(cells) > n_names:
-                    remedy = "Quote texts that hold the separator; with decimal commas it is "
-                    remedy += "another: --sep ';' --decimal ','."
-                n_cells = counted(len(cells), "cell")
-                return f"line {rows.line_num} has {n_cells}, the header {n_names}. {remedy}"
-    except csv.Error as other:
-        error = other
-    said = str(error).splitlines()[0]
-    return f"the file cannot be read as a table ({said}). Check that it is complete."
 
 
 # Files of programs.

@@ -1,8 +1,4 @@
-"""Remarks on data and results: a sentence for people, and beside it what programs read.
-
-What a sentence says is never searched, compared or rewritten: its code says what it is about, its
-level how it is shown, and `checks` which checks or results it names.
-"""
+"""Remarks on data and results: a sentence for people, and beside it what programs read."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -13,12 +9,9 @@ from typing import Any, Self
 class Level(StrEnum):
     """How much depends on a remark."""
 
-    INFO = "info"
-    """What was assumed, left out or noticed."""
-    WARNING = "warning"
-    """What may mislead; every view shows it first."""
-    ALERT = "alert"
-    """What every p-value and interval hangs on; it stands beside the conclusion."""
+    INFO = "info"  # what was assumed, left out or noticed
+    WARNING = "warning"  # what may mislead; every view shows it first
+    ALERT = "alert"  # what every p-value and interval hangs on; it stands beside the conclusion
 
 
 class Code(StrEnum):

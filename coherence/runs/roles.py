@@ -20,7 +20,7 @@ import pandas as pd
 
 from coherence.decoding.ranges import ROUNDING, are_percentages
 from coherence.errors import listing
-from coherence.printable import capitalised, counted
+from coherence.printable import counted
 from coherence.runs.cells import Cells, Floats, Numbers, numbers, numbers_or_labels
 from coherence.runs.columns import (
     ACTION_PREFIX,
@@ -43,7 +43,7 @@ from coherence.runs.columns import (
 )
 from coherence.runs.notes import Code, Level, Note
 from coherence.runs.runs import EVALUATION, REFERENCE, Runs
-from coherence.runs.states import case_column, not_labels, typed_option
+from coherence.runs.states import not_labels, typed_option
 
 
 def rows_of(wrong: Any) -> str:
@@ -76,13 +76,6 @@ class Findings:
     def note(self, code: Code, text: str, level: Level = Level.INFO) -> None:
         """Keep a remark."""
         self.notes.append(Note(code, text, level))
-
-    def of_cases(self, runs: Runs) -> str:
-        """Say which column has the cases, with the options for it, behind a blank; "" for none."""
-        cases = case_column(runs.table, runs.unused_columns, self.named.columns)
-        if cases is None:
-            return ""
-        return f" {capitalised(cases.sentence)}: {cases.options(runs.table, self.named.columns)}."
 
     def broken(
         self, name: str, rule: str, wrong: Any, cells: Cells, remedy: str, title: str = ""
@@ -130,16 +123,11 @@ def read_numbers(table: pd.DataFrame, found: Findings) -> pd.DataFrame:
         elif column.kind in ("label", "text") or (policy and name not in runs.policies):
             continue  # among these a note on the action that was chosen
         else:
-            cells = table[name].where(runs.of_policies) if policy else table[name]
-            read[name] = numbers(cells, decimal)
+            read[name] = numbers(table[name], decimal)
     # The columns of several states are one distribution.
     states = [name for name in read if is_state(name)]
     for names in [[name] for name in read if name not in states] + ([states] if states else []):
         made |= _read_group({name: read[name] for name in names}, found)
-    for name in {*runs.policies} & made.keys() if not runs.of_policies.all() else ():
-        notes = table[name]  # on the action, in rows where one was chosen
-        kept = made[name] if pd.api.types.is_numeric_dtype(notes) else made[name].astype(object)
-        made[name] = kept.where(runs.of_policies, notes)
     left = read.keys() - made.keys()
     found.absent |= left
     return table.assign(**made).drop(columns=[*left])
@@ -154,7 +142,7 @@ def _read_group(group: Mapping[str, Numbers], found: Findings) -> dict[str, Cell
     _refuse_marks(quoted, [*group.values()], found)
     line = _line(quoted, column, group, found)
     if len(found.of_options) > n_errors:
-        line = None
+        return {}
     made = {}
     for name, read in group.items():
         values, odd = read.values, read.odd
@@ -171,11 +159,9 @@ def _read_group(group: Mapping[str, Numbers], found: Findings) -> dict[str, Cell
             values = np.asarray(line.probability(values, spread=name == "p_sd"))
         values = np.where(read.signed, read.values / 100, values)
         made[name] = pd.Series(values, index=read.cells.index)
-        found.of_options += _off_scale(name, read, line, found)
-        if len(found.of_options) == n_errors:
-            found.of_table += _out_of_range(name, column, read, made[name], line, found)
-            made[name] = _within_bounds(name, column, made[name], found)
-    return made if len(found.of_options) == n_errors else {}
+        found.of_table += _out_of_range(name, column, read, made[name], line, found)
+        made[name] = _within_bounds(name, column, made[name], found)
+    return made
 
 
 def _within_bounds(name: str, column: Column, values: Cells, found: Findings) -> Cells:
@@ -291,36 +277,33 @@ def doubt_percent(quoted: str, bare: Floats, *, several: bool) -> tuple[str, lis
     return "", [Note(Code.PERCENT, text)]
 
 
-def _off_scale(name: str, read: Numbers, line: Scale | None, found: Findings) -> Iterator[str]:
-    """Refuse values beyond the ends of a scale."""
-    if line is None or line is PERCENT or name == "p_sd":
-        return
-    low, high = sorted((line.low, line.high))
-    off, remedy = (read.values < low) | (read.values > high), _remedy(name, read, line, found)
-    yield from found.broken(name, f"lie on the scale {line}", off, read.cells, remedy)
-
-
 def _out_of_range(
     name: str, column: Column, read: Numbers, values: Cells, line: Scale | None, found: Findings
 ) -> Iterator[str]:
     """Refuse values that the declaration of a column does not allow; cells stand as written."""
     remedy, outside = column.remedy, values < 0
     if column.kind == "integer":
-        rule, outside = "whole numbers of at least 0", outside | (values % 1 > 0)
+        rule, outside = "hold whole numbers of at least 0", outside | (values % 1 > 0)
     elif column.kind == "amount":
-        rule, plain = "amounts of at least 0", f"table[{found.file_name(name)!r}]"
+        rule, plain = "hold amounts of at least 0", f"table[{found.file_name(name)!r}]"
         remedy = f"Give what is lost without its sign, in pandas: {plain} = {plain}.abs()."
     elif column.kind == "probability":
         said = PERCENT if read.signed.any() else line
-        rule = "percentages from 0 to 100" if said is PERCENT else "probabilities in [0, 1]"
+        rule = (
+            f"hold {'percentages from 0 to 100' if said is PERCENT else 'probabilities in [0, 1]'}"
+        )
         outside = (values < -ROUNDING) | (values > 1 + ROUNDING)
         wide = ~outside & (values > column.largest) & (column.largest < 1)
         yield from found.broken(name, f"be at most {column.largest:g}", wide, values, remedy)
+        if said not in (None, PERCENT) and name != "p_sd":
+            rule = f"lie on the scale {line}"
+            low, high = sorted((said.low, said.high))
+            outside = pd.Series((read.values < low) | (read.values > high), values.index)
         if outside.any():
             remedy = _remedy(name, read, said, found)
     else:
         return
-    yield from found.broken(name, f"hold {rule}", outside, read.cells, remedy)
+    yield from found.broken(name, rule, outside, read.cells, remedy)
 
 
 def _remedy(name: str, read: Numbers, line: Scale | None, found: Findings) -> str:
@@ -434,13 +417,13 @@ def _each_at_one(values: "pd.Series[Any]", by: "pd.Series[Any]") -> bool:
 
 def _passages(runs: Runs, cells: "pd.Series[Any]") -> str:
     """Tell whether texts, such as passages with questions, stand beside a column of the cases."""
-    rest = runs.table.drop(columns="context")
-    cases = case_column(rest, Runs(rest).unused_columns)
-    if cases is None:
-        return ""
-    ids = rest[list(cases.columns)].astype(str).agg("\n".join, axis=1)
-    same = _each_at_one(cells, ids) and _each_at_one(ids, cells)
-    return "" if same else f"it holds texts, and {cases.remedy}"
+    truth = runs.table.get("theta", cells)
+    for name in runs.unused_labels:
+        cases = runs.table[name].astype(str)
+        nested = cells.nunique() < cases.nunique() < len(cases)
+        if nested and _each_at_one(cells, cases) and _each_at_one(truth, cases):
+            return f"it holds texts, and several values of {name!r} have one: --context {name}"
+    return ""
 
 
 MAY_BE_STRANGERS = frozenset(column.name for column in COLUMNS if column.choices) | {

@@ -34,16 +34,13 @@ _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?)?"
 )
 _ORDER: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+    **{ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
 }
 _MIRRORED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 _RULE = (
-    "compare columns with literals by ==, !=, <, in and the like, joined by and, or, not (not & "
-    "and |), such as --where "
-    "'type == \"binary\" and score >= 0.5'; a name with blanks stands in backticks"
+    "compare columns with literals by ==, !=, <, in (a list) and the like, joined by and, or, not "
+    "(not & and |), such as --where 'type == \"binary\" and score >= 0.5'; texts stand in quotes, "
+    "a name with blanks in backticks"
 )
 _STAND_IN = "_quoted_"  # what names in backticks become, with their bytes as digits
 
@@ -89,15 +86,12 @@ class RowCondition:
     @classmethod
     def parse(cls, text: str) -> "RowCondition":
         """Parse a condition, or raise `InputError` with what it may hold."""
-        if not isinstance(text, str) or not text.strip():
-            raise InputError(f"where must be a condition; received {text!r}: {_RULE}.")
         try:
-            condition = cls(text, ast.parse(_QUOTED.sub(_stand_in, text.strip()), mode="eval").body)
-            condition._walk(condition.tree, None)
-        except InputError:
-            raise
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise InputError(f"where cannot be parsed: {text!r}. Here {_RULE}.") from None
+            tree = ast.parse(_QUOTED.sub(_stand_in, text.strip()), mode="eval").body
+        except (AttributeError, SyntaxError, ValueError, RecursionError, MemoryError):
+            raise InputError(f"where must be a condition; received {text!r}: {_RULE}.") from None
+        condition = cls(text, tree)
+        condition._walk(tree, None)
         return condition
 
     def kept_rows(
@@ -114,24 +108,25 @@ class RowCondition:
         kept = table[keep].reset_index(drop=True)
         return kept, Note(Code.SHAPE, f"where kept {len(kept)} of {of}: {self.text}.")
 
-    def _refuse(self, node: ast.expr, why: str) -> InputError:
-        return InputError(f"where: {ast.unparse(node)} {why} in {self.text!r}. Here {_RULE}.")
-
     def _walk(self, node: ast.expr, tables: _Tables | None) -> _Mask:
         """Return which rows meet a part of the condition; without tables check its form alone."""
         match node:
             case ast.BoolOp():
                 masks = [self._walk(value, tables) for value in node.values]
-                joined = np.any(masks, axis=0) if isinstance(node.op, ast.Or) else np.all(masks, 0)
-                return np.asarray(joined, dtype=np.bool_)
+                return np.asarray(
+                    (np.any if isinstance(node.op, ast.Or) else np.all)(masks, axis=0)
+                )
             case ast.UnaryOp(op=ast.Not()):
                 return ~self._walk(node.operand, tables)
             case ast.Compare():
                 lefts = [node.left, *node.comparators]
                 sides = zip(lefts, map(type, node.ops), node.comparators, strict=False)
                 masks = [self._comparison(*side, tables) for side in sides]
-                return np.asarray(np.all(masks, axis=0), dtype=np.bool_)
-        raise self._refuse(node, "is no comparison")
+                return np.asarray(np.all(masks, axis=0))
+        raise self._refusal(node, "is no comparison")
+
+    def _refusal(self, node: ast.expr, why: str) -> InputError:
+        return InputError(f"where: {ast.unparse(node)} {why} in {self.text!r}. Here {_RULE}.")
 
     def _comparison(
         self, left: ast.expr, kind: type[ast.cmpop], right: ast.expr, tables: _Tables | None
@@ -140,15 +135,16 @@ class RowCondition:
         if not _column(left) and _column(right) and alone:
             left, right, kind = right, left, _MIRRORED.get(kind, kind)
         if not (column := _column(left)):
-            raise self._refuse(left, "names no column")
+            raise self._refusal(left, "names no column")
         listed = right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else None
-        literals = [*map(self._literal, [right] if listed is None else listed)]
+        try:
+            literals = [ast.literal_eval(each) for each in ([right] if listed is None else listed)]
+        except (ValueError, SyntaxError, TypeError):
+            raise self._refusal(right, "is no literal") from None
+        plain = all(each is None or isinstance(each, str | int | float) for each in literals)
         without_order = kind in _ORDER and isinstance(next(iter(literals), 0), bool | None)
-        if without_order or alone != (listed is None) or kind in (ast.Is, ast.IsNot):
-            what = "is no such literal: use ==, != or in"
-            if kind in (ast.In, ast.NotIn):
-                what = 'is no list, as in ("a", "b") or ("a",)'
-            raise self._refuse(right, what)
+        if not plain or without_order or alone != (listed is None) or kind in (ast.Is, ast.IsNot):
+            raise self._refusal(right, "is no such literal")
         if tables is None:
             return np.ones(0, dtype=np.bool_)
         if column not in tables[0].columns:
@@ -161,17 +157,6 @@ class RowCondition:
             cells = tables[isinstance(literal, int | float)][column]
             found |= _compare(cells, _ORDER.get(kind, operator.eq), literal)
         return ~found if kind in (ast.NotEq, ast.NotIn) else found
-
-    def _literal(self, node: ast.expr) -> Any:
-        try:
-            value = ast.literal_eval(node)
-        except (ValueError, SyntaxError, TypeError):
-            value = ...
-        if value is None or isinstance(value, str | int | float):
-            return value
-        name = _column(node)
-        quoted = f'; a text is quoted: "{name}"' if name else ""
-        raise self._refuse(node, f"is no literal{quoted}")
 
 
 def _compare(cells: "pd.Series[Any]", compared: Callable[[Any, Any], bool], literal: Any) -> _Mask:
@@ -218,8 +203,8 @@ def _comparable(
     odd = [value for value, number in zip(values, numbers, strict=True) if number is None]
     if odd and (ordered or len(odd) == len(values)):
         raise ValueError(
-            f"{odd[0]!r} is no number. If it stands for a missing value: --missing {odd[0]}; else "
-            f'compare it with a text, such as "{odd[0]}"'
+            f"{odd[0]!r} is no number. If it is missing: --missing {odd[0]}; else compare it with "
+            f'a text, such as "{odd[0]}"'
         )
     return numbers, literal
 

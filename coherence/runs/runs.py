@@ -32,19 +32,17 @@ from coherence.runs.columns import (
     is_state,
 )
 from coherence.runs.notes import Code, Note
-from coherence.runs.states import case_column
 
 REFERENCE = "standard"
 """The usual prompt; an empty cell in the column ``prompt`` stands for it."""
 EVALUATION = ("task", "model")
 COPIES = (
-    "every row is there twice or more, equal in all columns, as in a table that was "
-    "joined to itself, and each counts as a repetition. Drop copies, or number repetitions in a "
-    "column rep."
+    "every row is there twice or more, equal in all columns, and each counts as a repetition. Drop "
+    "copies, or number repetitions in a column rep."
 )
 NO_CONTEXT = (
     "no context column: every row was taken as its own context. If rows repeat a context, "
-    "p-values and intervals are too optimistic; {remedy}."
+    "p-values and intervals are too optimistic; name the column of cases (context)."
 )
 NOTES = "notes_of_reading"  # attribute of a DataFrame that `coherence.read_runs` returns
 MEANT = "columns_that_were_named"
@@ -67,21 +65,16 @@ def all_computed(rows: pd.DataFrame, beliefs: Sequence[str]) -> bool:
     return len(kinds) > 0 and bool(kinds.isin(COMPUTED_KINDS).all())
 
 
-def _notes_of(table: pd.DataFrame) -> tuple[Note, ...]:
-    """Return the notes that reading left with a table."""
-    # Attributes are anybody's: a file of another program may bring some.
-    left = table.attrs.get(NOTES)
-    records = left if isinstance(left, list) else ()
-    return tuple(note for note in map(Note.of_record, records) if note is not None)
+def _left(table: pd.DataFrame, attribute: str) -> list[Any]:
+    """Return what reading left with a table; attributes are anybody's."""
+    left = table.attrs.get(attribute)
+    return left if isinstance(left, list) else []
 
 
 def meant_in(table: pd.DataFrame) -> frozenset[str]:
     """Return the columns that were named when a table was read, before it was written or not."""
-    left = table.attrs.get(MEANT)
-    meant = {*map(str, left)} if isinstance(left, list) else set()
-    if NAMED in table.columns:
-        lists = table[NAMED].dropna().astype(str).unique()
-        meant |= {name for each in lists for name in each.split(",")}
+    lists = table[NAMED].dropna().astype(str).unique() if NAMED in table.columns else ()
+    meant = {*map(str, _left(table, MEANT)), *(name for each in lists for name in each.split(","))}
     return frozenset(meant & {*COLUMN_NAMES})
 
 
@@ -101,7 +94,8 @@ class Runs:
         meant: frozenset[str] | None = None,
     ) -> None:
         self.table, self.named, self.levels = table, named, levels
-        self.notes = _notes_of(table) if notes is None else tuple(notes)
+        left = map(Note.of_record, _left(table, NOTES)) if notes is None else notes
+        self.notes = tuple(note for note in left if note is not None)
         self.meant = meant_in(table) if meant is None else meant
 
     def __len__(self) -> int:
@@ -155,8 +149,8 @@ class Runs:
 
     @cached_property
     def policies(self) -> list[str]:
-        """Columns action_<label> that hold probabilities of actions."""
-        return self._named_actions if self.of_policies.any() else []
+        """Columns action_<label> with probabilities of actions, in a table without chosen ones."""
+        return [] if self.known("action").any() else self._named_actions
 
     @cached_property
     def action_names(self) -> dict[str, str]:
@@ -164,41 +158,15 @@ class Runs:
         return {name: name.removeprefix(ACTION_PREFIX) for name in self.policies}
 
     @cached_property
-    def of_policies(self) -> "pd.Series[bool]":
-        """Rows that may hold probabilities of actions.
-
-        Where an action was chosen anywhere in a (task, model), columns ``action_<label>`` are
-        something else there. Beside such evaluations, others hold probabilities where two or more
-        of these columns lie in [0, 1] throughout.
-        """
-        runs, named = self.table, self._named_actions
-        if not named or not self._chosen.any():
-            return pd.Series(bool(named), index=runs.index)
-        keys = [runs[name].astype(str) for name in EVALUATION if name in runs.columns]
-        if not keys:
-            return pd.Series(False, index=runs.index)
-        by_evaluation = (
-            runs[named].apply(pd.to_numeric, errors="coerce").groupby(keys, dropna=False)
-        )
-        sound = (by_evaluation.transform("min") >= 0) & (by_evaluation.transform("max") <= 1)
-        chosen_within = self._chosen.groupby(keys, dropna=False).transform("any")
-        holds: pd.Series[bool] = (sound.sum(axis=1) > 1) & ~chosen_within
-        return holds
-
-    @cached_property
     def _named_actions(self) -> list[str]:
         return [name for name in self.names if name.startswith(ACTION_PREFIX)]
-
-    @cached_property
-    def _chosen(self) -> "pd.Series[bool]":
-        return self.known("action")
 
     @cached_property
     def acted(self) -> "pd.Series[bool]":
         """Rows with an action: the one that was chosen, or probabilities of all."""
         if not self.policies:
-            return self._chosen
-        return self._chosen | (self.of_policies & self.table[self.policies].notna().any(axis=1))
+            return self.known("action")
+        return self.table[self.policies].notna().any(axis=1)
 
     @cached_property
     def asked_to_act(self) -> "pd.Series[bool]":
@@ -224,17 +192,18 @@ class Runs:
     @cached_property
     def crossed(self) -> bool:
         """Whether several persons judged the same context."""
-        if not {"person", "context"} <= set(self.names):
-            return False
-        persons = self.table.groupby("context", observed=True)["person"].nunique()
-        return len(persons) > 0 and bool(persons.max() > 1)
+        return self._varies("person")
 
     @cached_property
     def graded(self) -> bool:
         """Whether choices at stakes have a truth each, as answers that are graded one by one."""
-        if not {"loss", "theta", "context"} <= set(self.names):
+        return "loss" in self.names and self._varies("theta")
+
+    def _varies(self, name: str) -> bool:
+        """Tell whether a column has several values in one context."""
+        if not {name, "context"} <= set(self.names):
             return False
-        return bool((self.table.groupby("context", observed=True)["theta"].nunique() > 1).any())
+        return bool((self.table.groupby("context", observed=True)[name].nunique() > 1).any())
 
     @cached_property
     def given_z(self) -> "pd.Series[bool]":
@@ -244,9 +213,7 @@ class Runs:
     @cached_property
     def prompt(self) -> "pd.Series[Any]":
         """The prompt of every row; what is empty is "standard"."""
-        if "prompt" not in self.table.columns:
-            return pd.Series(REFERENCE, index=self.table.index, dtype=object)
-        prompt = self.table["prompt"]
+        prompt = self.table.get("prompt", pd.Series(None, self.table.index, dtype=object))
         return prompt.astype(object).where(prompt.notna(), REFERENCE).astype(str)
 
     @cached_property
@@ -381,18 +348,11 @@ class Runs:
         rest = Runs(table.drop(columns=foreign), self.notes, self.named)._completed()
         others = [name for name in self._named_actions if name not in options]
         levels = Runs(self.table[leveled].drop(columns=others), ())._completed()
-        there, asked = (
-            {*part.table[list(EVALUATION)].itertuples(index=False, name=None)}
-            for part in (rest, levels)
-        )
-        notes = [
-            Note(
-                Code.LEFT_OUT,
-                f"{' · '.join(filter(None, key))} has questions with a level and no row of "
-                "beliefs: left out.",
-            )
-            for key in sorted(asked - there)
-        ]
+        pairs = [part.table[list(EVALUATION)].drop_duplicates() for part in (rest, levels)]
+        there, asked = ({*each.itertuples(index=False, name=None)} for each in pairs)
+        said = "has questions with a level and no row of beliefs: left out."
+        alone = [f"{' · '.join(filter(None, key))} {said}" for key in sorted(asked - there)]
+        notes = [Note(Code.LEFT_OUT, text) for text in alone]
         return Runs(rest.table, (*rest.notes, *notes), self.named, levels)
 
     def _completed(self) -> "Runs":
@@ -402,15 +362,11 @@ class Runs:
             unread = [str(name).removeprefix("unmapped_") for name in self.unused_columns]
             text = f"columns that nothing reads: {listing(unread, 12)}."
             assumed.append(Note(Code.UNREAD, text))
-        if self.policies:
-            holds = self.of_policies.to_numpy()
-            table = table.assign(**{name: table[name].where(holds) for name in self.policies})
-        else:  # notes on actions, which an evaluation without any would take for probabilities
+        if not self.policies:  # notes on actions, which a part without any takes for probabilities
             table = table.drop(columns=[name for name in table if str(name) in self._named_actions])
         for name in EVALUATION:
-            if name not in table.columns:
-                table = table.assign(**{name: ""})
-            table[name] = table[name].astype(object).where(table[name].notna(), "").astype(str)
+            cells = table.get(name, pd.Series("", table.index)).astype(object)
+            table = table.assign(**{name: cells.where(cells.notna(), "").astype(str)})
         if "z_state" not in table.columns:
             table = table.assign(z_state=None)
         # A belief given z whose prompt is not named belongs to the reference prompt of its
@@ -420,11 +376,8 @@ class Runs:
         table = table.assign(prompt=prompt.mask(unnamed, None))
         if "context" not in table.columns:
             table = table.assign(context=np.arange(len(table)))
-            cases = case_column(self.table, self.unused_columns, self.named.columns)
-            # With groups, rows depend on each other within these alone, but for cases they share.
-            if "group" not in table.columns or cases is not None:
-                remedy = cases.remedy if cases else "name the column of cases (context)"
-                assumed.append(Note(Code.NO_CONTEXT, NO_CONTEXT.format(remedy=remedy)))
+            if "group" not in table.columns:  # else rows depend on each other within these alone
+                assumed.append(Note(Code.NO_CONTEXT, NO_CONTEXT))
         if "rep" not in table.columns:
             # What nothing reads, and raw answers, may hold lists.
             other = [n for n in table if n in self.unused_columns or table[n].dtype == object]
@@ -442,17 +395,10 @@ class Runs:
 
     def without_repairs(self) -> "Runs":
         """Empty what was read of repaired answers; the rows stay and are counted."""
-        repaired = pd.Series(False, index=self.table.index)
-        if "status" in self.table.columns:
-            repaired = self.table["status"].isin(REPAIRS)
-        read = [
-            name
-            for name in (*self.beliefs, "action", *self.policies, "p_z")
-            if name in self.table.columns
-        ]
+        repaired = self.known("status") & self.table.get("status", self.prompt).isin(REPAIRS)
+        read = [n for n in (*self.beliefs, "action", *self.policies, "p_z") if n in self.names]
         table = self.table.assign(**{name: self.table[name].mask(repaired) for name in read})
-        n_repaired = int(repaired.sum())
-        text = f"strict: {n_repaired} repaired rows were treated as unreadable."
+        text = f"strict: {int(repaired.sum())} repaired rows were treated as unreadable."
         note = Note(Code.STRICT, text)
         levels = None if self.levels is None else self.levels.without_repairs()
         return Runs(table, (*self.notes, note), self.named, levels)
@@ -471,6 +417,6 @@ class Runs:
         """Return some rows of a completed table; its columns are what they are in the whole."""
         part = Runs(rows, self.notes, self.named)
         part.__dict__.update(states=self.states, features=self.features, policies=self.policies)
-        for name in ("of_policies", "acted", "prompt"):
+        for name in ("acted", "prompt"):
             part.__dict__[name] = getattr(self, name)[rows.index]
         return part

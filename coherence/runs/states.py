@@ -1,4 +1,4 @@
-"""Which of two labels of the state a belief is in, and which column names the cases.
+"""Which of two labels of the state a belief is in, and which labels are alike.
 
 A column `p` of probabilities does not say itself what it is the probability of. Where the two
 labels are 0 and 1, no and yes, or false and true, everybody means the second; of any other two
@@ -8,12 +8,10 @@ labels the user has to name one, because the wrong one turns every score and eve
 import re
 import shlex
 import unicodedata
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from coherence.errors import InputError, closest
@@ -236,79 +234,3 @@ def typed_option(option: str, value: Any) -> str:
         return ""
     # Without the equals sign, a value with a dash in front would be read as an option.
     return f"{option}{'=' if text.startswith('-') else ' '}{shlex.quote(text)}"
-
-
-_FEWEST_CASES = 6  # values, below which a column is rather an arm or a topic
-_BY_CHANCE = 1e-3  # probability of one truth in every value, if rows were independent
-_ROLES = ("rep", "prompt", "person", "group")  # that the column of cases may have by mistake
-
-
-@dataclass(frozen=True)
-class CaseColumn:
-    """The columns whose values, together, have one truth each."""
-
-    columns: tuple[str, ...]  # of the table
-    typed: str  # the option that names them, as the user calls them
-    sentence: str  # what is known of them
-
-    @property
-    def remedy(self) -> str:
-        """Return what to name where nobody else is named."""
-        return f"{self.sentence}: {self.typed} takes it for the case"
-
-    def options(self, table: pd.DataFrame, named: Mapping[str, str]) -> str:
-        """Return the options for cases, and for who is named as context or person.
-
-        Whoever saw a case that others saw too is a person; with cases of their own they are groups.
-        """
-        case, typed = _joined(table[list(self.columns)]), [self.typed]
-        for role in ("person", "context"):
-            if role in table.columns and role not in self.columns:
-                alone = table.groupby(case, observed=True)[role].nunique().max() == 1
-                typed.append(
-                    typed_option("--group" if alone else "--person", named.get(role, role))
-                )
-        return " ".join(typed)
-
-
-def _joined(cells: pd.DataFrame) -> pd.Series:
-    return cells.astype(str).agg("\n".join, axis=1)
-
-
-def case_column(
-    table: pd.DataFrame, unused: Sequence[str], named: Mapping[str, str] | None = None
-) -> CaseColumn | None:
-    """Return the column that names the cases, or two of which one is the context; None without.
-
-    Of several that of the fewest values, which are more than a handful, have one truth each, and
-    would not have it by chance. `named` says what a user calls the columns of a role.
-    """
-    truth = next((table[name] for name in ("theta", "p_true") if name in table.columns), None)
-    shares = pd.Series() if truth is None else truth.value_counts(normalize=True)
-    if truth is None or len(shares) < 2:
-        return None
-
-    def n_cases(columns: Sequence[str]) -> int:
-        cells = table[list(columns)]
-        numbers = cells.apply(pd.to_numeric, errors="coerce")
-        measured = numbers.notna().all() & (numbers % 1 != 0).any()
-        if cells.isna().any(axis=None) or measured.any():
-            return 0
-        by = truth.groupby(_joined(cells), observed=True)
-        sizes = by.count()
-        if not _FEWEST_CASES <= len(sizes) < len(cells) or by.nunique().max() != 1:
-            return 0
-        log_chance = sum(np.log((shares**size).sum()) for size in sizes[sizes > 1])
-        return len(sizes) if log_chance < np.log(_BY_CHANCE) else 0
-
-    others = [*unused, *(role for role in _ROLES if role in table.columns)]
-    found = {(name,): n for name in others if (n := n_cases([name]))}
-    if not found and "context" in table.columns:  # numbered anew within another column
-        pairs = [(name, "context") for name in others]
-        found = {pair: n for pair in pairs if (n := n_cases(pair))}
-    if not found:
-        return None
-    columns = min(found, key=lambda each: found[each])
-    name = ",".join((named or {}).get(column, column) for column in columns)
-    sentence = f"each of the {found[columns]} values of {name!r} has one truth"
-    return CaseColumn(columns, typed_option("--context", name), sentence)

@@ -30,8 +30,8 @@ from coherence.inputs import (
     require_aligned,
     seen_policies,
 )
+from coherence.runs.read import told_apart
 from coherence.runs.runs import Runs
-from coherence.runs.several import told_apart
 from coherence.runs.states import (
     in_order,
     labels_error,

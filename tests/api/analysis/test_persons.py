@@ -58,7 +58,7 @@ def test_models_are_compared_on_what_knows_persons():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"person": "who", "context": "cell"}, "--context case --person who"),
+        ({"person": "who", "context": "cell"}, "--context NAME"),
         ({"group": "who"}, "--person who"),
         ({"context": "who,case"}, "--context case --person who"),
         ({"context": "case,nobody"}, "no column 'nobody'"),

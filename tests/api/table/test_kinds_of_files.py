@@ -67,7 +67,7 @@ no scale | p,theta/1,0 | scale=1-7 | must be LOW..HIGH
 a scale in percent | p,theta/1,0 | scale=0..100 percent=1 | percent is the scale 0..100
 codes of labels | p,a,b/1,x,7/0,y,8/1,x,7/0,y,8 | prediction=a gold=b | 'b' holds 7, 8, and no
 signs on a scale | p,theta/10%,0 | scale=0..10 | '10%', and a scale (--scale). Write a percent
-points for decimals | p;theta/0.345;1/1.000;0 | decimal=, | '0.345' (row 0). Write its numbers
+points for decimals | p;theta/0.345;1/1.000;0 | decimal=, | '0.345' (row 0). Write
 a name twice | p,theta,x,x/.5,1,2,3 | | 'x' occurs more than once
 """
 
@@ -148,7 +148,7 @@ def set_title(sheet):
             lambda sheet: sheet.row_dimensions.group(3, hidden=True),
             "theta",
             [1, 1, 0],
-            "hidden rows (1)",
+            "hidden rows",
         ),
         (set_cell("B4", "=1/4"), "", [], "no program has computed (B4)"),
         (set_title, "", [], "it holds 'Results' alone"),

@@ -77,10 +77,7 @@ OK, DRAWN = {"status": ["ok"] * 3}, {"truth_kind": "drawn"}
         ({"p": [-0.1, 0.2, 0.3]}, ("1 of 3", "-0.1 (row 0)")),
         ({"p": ["0.1", "high", "0.3"]}, ("'p' must hold numbers", "'high' (row 1)", "empty")),
         ({"p": [True, False, True]}, ("'p' must hold numbers",)),
-        (
-            {"action": [["a"], ["b"], "a"]},
-            ("'action' must hold single values; 2 of 3", "['a'] (rows 0, 1)"),
-        ),
+        ({"action": [["a"], ["b"], "a"]}, ("'action' must hold single values; 2 of 3", "['a']")),
         ({"model": ["m", None, "b"]}, ("'model' is empty in row 1", "leave the column out")),
         ({"theta": [0, 1, 1]}, ("theta", "1 context", "'1' (rows 0, 1)", "its own context id")),
         ({"rep": [0, 0, 0]}, ("(context, rep) must be unique", "(rows 0, 1)", "drop copies")),
@@ -178,27 +175,12 @@ def test_one_column_of_beliefs_is_not_a_belief_per_state():
     assert says([nothing], "nothing to check beliefs against", "'action'", "'p_true': NAME")
 
 
-def test_one_model_may_be_asked_for_choices_and_another_for_probabilities():
+def test_choices_and_probabilities_of_choices_are_two_tables():
     exact = policies().assign(task="t", model="exact")
     drawn = policies(action=["no", "yes", "no"]).drop(columns=["action_no", "action_yes"])
     both = pd.concat([drawn.assign(task="t", model="drawn"), exact], ignore_index=True)
-    assert errors_of(both) == []
-    notes = both.assign(action_note=7.0)  # something else where actions were chosen
-    assert says(errors_of(notes), "'action_note' must hold probabilities")
-    notes.loc[3:, "action_note"] = None
-    assert errors_of(notes) == []
-    off = both.copy()
-    off.loc[4, "action_no"] = 0.4
-    assert says(errors_of(off), "must sum to 1", "row 4")
-    doubled = both.copy()
-    doubled.loc[:2, ["action_no", "action_yes"]] = [0.5, 0.5]
-    assert says(errors_of(doubled), "a task and model has one or the other")
-
-
-MAPPED = {"p": "prob", "action": "choice", "theta": "outcome", "context": "case"}
-MAPPED |= {"rep": "round", "status": "how"}
-GOOD = {"prob": ["0.2", "0.8", "0.4", "0.6"], "choice": ["a", "b", "a", "b"]}
-GOOD |= {"outcome": [0, 1, 0, 1], "case": ["x", "y", "z", "w"], "round": [0] * 4, "how": ["ok"] * 4}
+    assert says(errors_of(both), "a table has one or the other", "analyse each by itself")
+    assert errors_of(both.loc[:2]) == errors_of(both.loc[3:]) == []
 
 
 @pytest.mark.parametrize(

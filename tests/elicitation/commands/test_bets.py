@@ -114,7 +114,7 @@ def test_own_things_come_with_their_prices_and_filled_in_answers_are_kept(tmp_pa
         (f"{PRICED}a car,high,test,1\na pen,low,test,2", "a high thing must be worth more than"),
         (f"{PRICED}a car,high,test,lots", r"'price' must hold numbers.*'lots' \(row 0\)"),
         (f"{PLAIN}ein Schl\u00fcssel,high,test", "cannot be read"),
-        (f"{PLAIN}a car, red,high,test", "line 2 has 4 cells, the header 3"),
+        (f"{PLAIN}a car, red,high,test", "has 4 cells, the header 3"),
         (f"{PLAIN}a,dear,test\n,low,test\nb,low,exam", "'value' must .*'split' must .*'item' must"),
     ],
 )
