@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from coherence.checks.check import blank
-from coherence.checks.sufficiency_result import SEPARATED, Sufficiency
+from coherence.checks.sufficiency_result import SEPARATED, Sufficiency, lack_of
 from coherence.inputs import Codes, Floats, require
 from coherence.result import EXACT_REPORT, Estimate, Interval, Lack
 from coherence.statistics.evaluation import EvaluationData, one_dimensional, separated
@@ -37,12 +36,7 @@ NULL = (
     "given each person's own belief{group}, the action that rises most with it does not covary "
     "with the {state}"
 )
-METHOD = "jackknife over cases and persons"
-RARE = (
-    "{persons} persons share {n} cases, of which {few} have one truth: the test takes {fewest} of "
-    "either, however many persons judge each"
-)
-FEW = "{persons} persons share {n} cases: the test takes {fewest}, however many persons judge each"
+FEW = "{persons} persons share {n} cases{of}, however many persons judge each"
 ALIKE = "own beliefs{group} leave nothing of the truth open: nothing to compare"
 FOLLOWS = (
     "change in P(action) from a stated belief of 0 to one of 1, by least squares, each person with "
@@ -52,36 +46,11 @@ SAME = "each person's belief is the same in every case"
 SETTLED = "each person's own belief settles the action, and leaves the truth nothing to move"
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """Slopes of the actions on one column, both freed of others."""
-
-    slopes: Floats  # shape (n_actions,)
-    errors: Floats  # shape (n_actions,)
-    n_counting: float  # cases that weigh alike and tell as much: 1 / sum of squared shares
-    degrees: float  # of freedom
-    moved: Floats  # shape (n_cases, n_actions): what a case moves the slope by
-
-    def interval(self, at: int, level: float) -> tuple[float, float]:
-        """Return the ends of the interval of an action."""
-        reach = float(stats.t.ppf((1 + level) / 2, self.degrees)) * float(self.errors[at])
-        return float(self.slopes[at]) - reach, float(self.slopes[at]) + reach
-
-    def pvalue(self, at: int) -> float:
-        """Return the two-sided p-value of an action."""
-        slope, error = abs(float(self.slopes[at])), float(self.errors[at])
-        if error <= 0:
-            return 0.0 if slope > NOTHING else 1.0
-        return float(2 * stats.t.sf(slope / error, self.degrees))
-
-
 def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Estimate]:
     """Return `sufficiency_test` of a panel, and the slope of choice on the own belief."""
     person, belief = _persons(data), one_dimensional(data, "a panel of persons")
     n_persons, case, exact = int(person.max()) + 1, data.context, data.exact is not None
     cell = np.unique(case * n_persons + person, return_inverse=True)[1].ravel()
-    # Noise is told by the reports that one person made of one case.
-    kind = Reports.EXACT if data.computed else kind_of_reports(belief, cell)[0]
     grouped = data.group is not None and len(data.groups) > 1
     group = " and the group" if grouped else ""
     state = data.exact if data.exact is not None else data.truth.astype(np.float64)
@@ -97,29 +66,33 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Es
         state="exact" if exact else "realised",
         n_persons=n_persons,
         test=OWN_BELIEF,
-        reports=kind,
+        # Noise is told by the reports that one person made of one case.
+        reports=Reports.EXACT if data.computed else kind_of_reports(belief, cell)[0],
     )
     slope = Estimate(math.nan, math.nan, math.nan, "probability", FOLLOWS, SAME)
-    lacking = _lacking(data, n_persons, state)
-    if lacking is not None:
-        return replace(undefined, reason=lacking[0], lack=lacking[1]), slope
+    reason, lack = _lacking(data, n_persons, state)
+    if reason:
+        return replace(undefined, reason=reason, lack=lack), slope
     own = less_means(belief, person)
     lines = _Lines(own, person)
     share, common = data.share, _bends(belief)
+    n_others = max(share.shape[1] - 1, 1)
     if grouped and data.group is not None:
         common = np.hstack([common, np.eye(len(data.groups))[data.group][case][:, 1:]])
     if own @ own > NOTHING:
         along = _fit(own, np.zeros((len(own), 0)), less_means(share, person), case, person)
         at = int(np.argmax(np.round(along.slopes, 9)))
-        ends = along.interval(at, 1 - (1 - level) / max(share.shape[1] - 1, 1))
-        slope = Estimate(float(along.slopes[at]), *ends, "probability", FOLLOWS)
+        low, high = along.ends(1 - (1 - level) / n_others)
+        value = float(along.slopes[at])
+        slope = Estimate(value, float(low[at]), float(high[at]), "probability", FOLLOWS)
     else:  # no belief moves: the most frequent action is shown
         at = int(np.argmax(np.round(share.mean(axis=0), 9)))
     others, truth, choices = lines.free(common), lines.free(state[:, None]), lines.free(share)
     truth, choices = _beyond(others, truth), _beyond(others, choices)
     left = float(np.sqrt((truth**2).mean()))
+    alike = replace(undefined, reason=ALIKE.format(group=group), lack=Lack.OPEN)
     if left < (min(RESOLVED, 0.1 * float(state.std())) if exact else NOTHING):
-        return replace(undefined, reason=ALIKE.format(group=group), lack=Lack.OPEN), slope
+        return alike, slope
     if float(np.sqrt((choices[:, at] ** 2).mean())) < NOTHING:
         nothing = replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settled=True)
         return nothing, slope
@@ -128,46 +101,47 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Es
     toss = None if data.exact is None else _toss(data.exact, lines, others, case)
     fit = _fit(truth[:, 0], others, choices, case, person, toss)
     if fit.degrees < 1:
-        return replace(undefined, reason=ALIKE.format(group=group), lack=Lack.OPEN), slope
-    side = sides_of(truth[:, 0], state, exact=exact)
-    shares = shares_by_side(belief, share, choices, side, case, data.actions)
-    return replace(_result(data, undefined, fit, at, level), fitted=shares), slope
-
-
-def _result(
-    data: EvaluationData, undefined: Sufficiency, fit: _Fit, at: int, level: float
-) -> Sufficiency:
-    """Return the difference of every action, adjusted by Bonferroni, and that which is shown."""
-    names = data.difference_names(data.states[1], data.states[0])
-    records: list[tuple[Any, ...]] = []
-    for number, name in enumerate(names):
-        pvalue, ends = fit.pvalue(number), fit.interval(number, level)
-        adjusted = min(1.0, pvalue * max(len(names) - 1, 1))
-        records.append((name, fit.slopes[number], fit.errors[number], *ends, pvalue, adjusted))
-    columns = ["component", "estimate", "standard_error", "low", "high"]
-    details = pd.DataFrame(records, columns=[*columns, "pvalue_single", "pvalue_adjusted"])
+        return alike, slope
+    low, high = fit.ends(level)
+    size = np.abs(fit.slopes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pvalues = 2 * stats.t.sf(size / fit.errors, fit.degrees)
+    pvalues = np.where(fit.errors > 0, pvalues, np.where(size > NOTHING, 0.0, 1.0))
+    details = pd.DataFrame(
+        {
+            "component": data.difference_names(data.states[1], data.states[0]),
+            "estimate": fit.slopes,
+            "standard_error": fit.errors,
+            "low": low,
+            "high": high,
+            "pvalue_single": pvalues,
+            "pvalue_adjusted": np.minimum(1.0, pvalues * n_others),  # Bonferroni
+        }
+    )
     moved = fit.moved[:, at] - fit.moved[:, at].mean()
-    size = float(np.sqrt(moved @ moved))
-    added = moved * (float(fit.errors[at]) / size if size > 0 else 0.0)
-    pvalue = fit.pvalue(at)
-    return replace(
+    total = float(np.sqrt(moved @ moved))
+    ends = Interval(float(low[at]), float(high[at]), level, "jackknife over cases and persons")
+    side = sides_of(truth[:, 0], state, exact=exact)
+    result = replace(
         undefined,
         statistic=float(fit.slopes[at]),
-        interval=Interval(*fit.interval(at, level), level, METHOD).within(-1.0, 1.0),
-        pvalue=pvalue,
+        interval=ends.within(-1.0, 1.0),
+        pvalue=float(pvalues[at]),
         component=details["component"][at],
         action=str(data.actions[at]),
         states=[str(data.states[1]), str(data.states[0])],
         n_counting=round(fit.n_counting, 1),
-        p_direction=pvalue,
+        p_direction=float(pvalues[at]),
         details=details,
         assumptions=(
             "cases are independent, and persons are",
             "choices rise with the own belief by a line of each person's own and bends of all",
             EXACT_REPORT,
         ),
-        contributions=data.by_context(added),
+        contributions=data.by_context(moved * (float(fit.errors[at]) / total if total > 0 else 0)),
+        fitted=shares_by_side(belief, share, choices, side, case, data.actions),
     )
+    return result, slope
 
 
 def _persons(data: EvaluationData) -> Codes:
@@ -189,24 +163,19 @@ def _persons(data: EvaluationData) -> Codes:
     return data.person
 
 
-def _lacking(data: EvaluationData, n_persons: int, state: Floats) -> tuple[str, Lack] | None:
-    """Say why there is nothing to test; None where there is."""
-    if len(data.actions) < 2:
-        return data.degenerate, Lack.ACTIONS
-    if data.own_answer is not None:
-        return data.degenerate, Lack.BELIEF
-    said: dict[str, Any] = {"persons": n_persons, "n": data.n_contexts}
-    if data.exact is not None:
-        if data.n_contexts < FEWEST_CASES:
-            return FEW.format(**said, fewest=FEWEST_CASES), Lack.CASES
-        return (data.degenerate, Lack.OPEN) if data.degenerate else None
-    if len(data.states) < 2:
-        return data.degenerate, Lack.OPEN
+def _lacking(data: EvaluationData, n_persons: int, state: Floats) -> tuple[str, Lack]:
+    """Say why there is nothing to test; empty where there is."""
+    lack = lack_of(data)
+    if len(data.states) < 2 or (data.degenerate and lack is not Lack.CASES):
+        return data.degenerate, Lack.OPEN if lack is Lack.CASES else lack
     of_case = state[np.unique(data.context, return_index=True)[1]]
-    few = int(min(of_case.sum(), len(of_case) - of_case.sum()))
-    if few < FEWEST_OF_STATE:
-        return RARE.format(**said, few=few, fewest=FEWEST_OF_STATE), Lack.CASES
-    return (SEPARATED, Lack.OPEN) if separated(data) else None
+    least, n, of = FEWEST_CASES, data.n_contexts, f": the test takes {FEWEST_CASES}"
+    if data.exact is None:
+        least, n = FEWEST_OF_STATE, int(min(of_case.sum(), len(of_case) - of_case.sum()))
+        of = f", of which {n} have one truth: the test takes {least} of either"
+    if n < least:
+        return FEW.format(persons=n_persons, n=data.n_contexts, of=of), Lack.CASES
+    return (SEPARATED if data.exact is None and separated(data) else ""), Lack.OPEN
 
 
 @dataclass(frozen=True)
@@ -256,6 +225,22 @@ def _beyond(others: Floats, values: Floats) -> Floats:
     if not others.shape[1]:
         return values
     return np.asarray(values - others @ np.linalg.lstsq(others, values)[0])
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Slopes of the actions on one column, both freed of others."""
+
+    slopes: Floats  # shape (n_actions,)
+    errors: Floats  # shape (n_actions,)
+    n_counting: float  # cases that weigh alike and tell as much: 1 / sum of squared shares
+    degrees: float  # of freedom
+    moved: Floats  # shape (n_cases, n_actions): what a case moves the slope by
+
+    def ends(self, level: float) -> tuple[Floats, Floats]:
+        """Return the ends of the intervals of the actions."""
+        reach = float(stats.t.ppf((1 + level) / 2, self.degrees)) * self.errors
+        return self.slopes - reach, self.slopes + reach
 
 
 def _fit(

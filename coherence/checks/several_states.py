@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,24 +26,20 @@ from coherence.checks.sufficiency_result import (
 )
 from coherence.inputs import Codes, Floats
 from coherence.result import EXACT_REPORT, Interval, Lack
-from coherence.statistics.adjustment import Differences, differences, explained_by, left_over
+from coherence.statistics.adjustment import differences, explained_by, left_over
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.permutation import (
     Contexts,
-    Permuted,
     Statistic,
     by_context,
     permutation_blocks,
     permutation_test,
-    pvalues_of,
-    share_reached,
     too_few,
 )
 from coherence.statistics.resample import less_means
 
-FEW_GROUPS = "{n} too few for an interval over groups; {fewest} are needed"
+FEW_GROUPS = "{n} groups are too few for an interval over groups; {fewest} are needed"
 FEWEST_GROUPS = 10
-MANY = 5_000  # contexts from which permuted sums are drawn from their normal limit
 
 
 def permuted_states(
@@ -65,28 +62,54 @@ def permuted_states(
     # Action and state of each difference; of two states, the one that the belief is in.
     states = [1] if n_states == 2 else range(n_states)
     pairs = [(action, state) for state in states for action in range(n_actions)]
-    permuted = _permuted(left, slopes, pairs, cuts, contexts.state, n_draws, rng)
-    # The pair whose share rises most with the belief: chosen without a look at states.
+
+    def score(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
+        """Rank the test, each pair alone, and by max-t; without slopes max-t is the test."""
+        size, sizes = np.abs(observed), np.abs(drawn)
+        largest = np.broadcast_to(sizes[:, 1:].max(axis=1, keepdims=True), (len(drawn), len(pairs)))
+        of_test, among = size[:1], sizes[:, :1]
+        if slopes is None:
+            of_test, among = size[1:].max(keepdims=True), largest[:, :1]
+        return np.hstack([of_test, size[1:], size[1:]]), np.hstack([among, sizes[:, 1:], largest])
+
+    def statistic(blocks: Codes) -> Statistic:
+        return partial(_sums, of_state=_standardised(left, slopes, pairs, blocks, contexts.state))
+
+    permuted = permutation_test(statistic, score, cuts, contexts.state, n_draws, rng)
+    # The pair whose share rises most with the belief: chosen without a look at states, so that its
+    # interval covers.
     shares = contexts.share.mean(axis=0)
     rises = shares if slopes is None else np.array([slopes[pair] for pair in pairs])
-    headline = int(np.argmax(np.round(rises, 9)))
-    details, shown = _details(data, contexts, basis, pairs, permuted)
+    shown = int(np.argmax(np.round(rises, 9)))
+    records, parts = [], []
+    for which in states:
+        found = differences(
+            contexts.share, (contexts.state == which).astype(np.float64), basis, contexts.group
+        )
+        parts.append(found.contributions)
+        other = data.states[0] if n_states == 2 else f"not {data.states[which]}"
+        for at, name in enumerate(data.difference_names(data.states[which], other)):
+            ends = found.interval(at)
+            records.append((name, found.estimate[at], found.standard_error[at], *ends))
+    columns = ["component", "estimate", "standard_error", "low", "high"]
+    details = pd.DataFrame(records, columns=columns)
+    details["pvalue_single"], details["pvalue_adjusted"] = np.split(permuted.pvalues[1:], 2)
+    row: dict[str, Any] = details.loc[shown].to_dict()  # type: ignore[assignment]
     surest = int(np.argmax(np.abs(permuted.observed[1:])))
-    # The one shown is chosen without a look at states, so that its interval covers.
-    other = "" if slopes is not None or surest == headline else details["component"][surest]
-    without_interval = _no_interval(contexts, pairs[headline][1])
+    other = "" if slopes is not None or surest == shown else details["component"][surest]
     several = [f"{n_actions} actions"] * (n_actions > 2) + [f"{n_states} states"] * (n_states > 2)
+    added = np.hstack(parts)[:, shown]
     result = replace(
         undefined,
         reason=MOVES_MOST.format(other) if other else "",
-        statistic=float(details["estimate"][headline]),
+        statistic=float(row["estimate"]),
         pvalue=float(permuted.pvalues[0]),
         settings={
             **undefined.settings,
             **({"pooled": pooled} if pooled else {}),
             **permuted.settings,
         },
-        component=details["component"][headline],
+        component=row["component"],
         tested=f"all {' and '.join(several)} together" if slopes is not None and several else None,
         details=details,
         assumptions=(
@@ -94,19 +117,18 @@ def permuted_states(
             EXACT_REPORT,
             "at similar belief, states are exchangeable under the null",
         ),
-        contributions=(
-            None
-            if math.isnan(details["estimate"][headline])
-            else by_context(shown.contributions[:, headline], contexts, data)
-        ),
+        contributions=None if math.isnan(row["estimate"]) else by_context(added, contexts, data),
     )
-    if without_interval:
-        return result.noting(without_interval, result.reason)
-    low, high = (float(details[end][headline]) for end in ("low", "high"))
-    if high - low < 1e-9:
-        return result.noting(NO_SPREAD.format("belief and state"), result.reason)
+    no_interval = rare_state(contexts.state == pairs[shown][1])
+    if contexts.group is not None and (n := np.unique(contexts.group).size) < FEWEST_GROUPS:
+        no_interval = FEW_GROUPS.format(n=n, fewest=FEWEST_GROUPS)
+    elif not no_interval and row["high"] - row["low"] < 1e-9:
+        no_interval = NO_SPREAD.format("belief and state")
+    if no_interval:
+        return result.noting(no_interval, result.reason)
     error = "HC3 error over contexts" if contexts.group is None else "CR3 error over groups"
-    interval = Interval(low, high, 0.95, f"{error}, Satterthwaite's degrees of freedom")
+    method = f"{error}, Satterthwaite's degrees of freedom"
+    interval = Interval(float(row["low"]), float(row["high"]), 0.95, method)
     return replace(result, interval=interval.within(-1.0, 1.0))
 
 
@@ -117,52 +139,9 @@ def _slopes(contexts: Contexts, data: EvaluationData) -> Floats | None:
     """
     columns = contexts.belief.reshape(len(contexts.belief), -1)
     centred = columns - columns.mean(axis=0)
-    if np.abs(centred).max() < 1e-9:
+    if np.abs(centred).max() < 1e-9 or columns.shape[1] != len(data.states):
         return None
-    slopes = np.linalg.lstsq(centred, contexts.share - contexts.share.mean(axis=0))[0].T
-    return slopes if columns.shape[1] == len(data.states) else None
-
-
-def _permuted(
-    left: Floats,
-    slopes: Floats | None,
-    pairs: list[tuple[int, int]],
-    cuts: list[Codes],
-    state: Codes,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> Permuted:
-    """Permute states; the p-values are those of the test, of each pair alone, and by max-t."""
-
-    def score(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
-        size, sizes = np.abs(observed), np.abs(drawn)
-        largest = np.broadcast_to(sizes[:, 1:].max(axis=1, keepdims=True), (len(drawn), len(pairs)))
-        of_test, among = size[:1], sizes[:, :1]
-        if slopes is None:
-            of_test, among = size[1:].max(keepdims=True), largest[:, :1]
-        return np.hstack([of_test, size[1:], size[1:]]), np.hstack([among, sizes[:, 1:], largest])
-
-    def standardised(blocks: Codes) -> tuple[Floats, Floats]:
-        return _standardised(left, slopes, pairs, blocks, state)
-
-    def statistic(blocks: Codes) -> Statistic:
-        return partial(_sums, of_state=standardised(blocks)[0])
-
-    if len(left) <= MANY:
-        return permutation_test(statistic, score, cuts, state, n_draws, rng)
-    reached, draws = [], []
-    for blocks in cuts:  # each way of cutting has a limit of its own, and an equal part
-        of_state, limit = standardised(blocks)
-        drawn = rng.multivariate_normal(
-            np.zeros(len(limit)), limit, size=-(-n_draws // len(cuts)), method="eigh"
-        )
-        reached.append(share_reached(*score(_sums(state[None], of_state)[0], drawn)))
-        draws.append(drawn)
-    together = np.concatenate(draws)
-    pvalues = pvalues_of(np.mean(reached, axis=0), len(together))
-    settings: dict[str, object] = {"n_permutations": len(together), "exact": False}
-    observed = statistic(cuts[0])(state[None])[0]
-    return Permuted(pvalues, observed, together, {**settings, "normal_limit": True})
+    return np.asarray(np.linalg.lstsq(centred, contexts.share - contexts.share.mean(axis=0))[0].T)
 
 
 def _sums(states: Codes, of_state: Floats) -> Floats:
@@ -180,10 +159,10 @@ def _standardised(
     pairs: list[tuple[int, int]],
     blocks: Codes,
     state: Codes,
-) -> tuple[Floats, Floats]:
-    """What a context adds to each sum in each state, and the covariance of sums of variance 1.
+) -> Floats:
+    """What a context adds in each state to each sum, of variance 1 over all arrangements.
 
-    The first sum is the statistic, the others are those of the pairs.
+    The first sum is the statistic, the others are those of the pairs. Shape (n_states, n, n_sums).
     """
     n_blocks, n_states = int(blocks.max()) + 1, int(state.max()) + 1
     size = np.bincount(blocks, minlength=n_blocks).astype(np.float64)
@@ -194,55 +173,12 @@ def _standardised(
         of_state[which, :, at] = centred[:, action]
         if slopes is not None:
             of_state[which, :, 0] += slopes[action, which] * centred[:, action]
-    covariance = _covariance(of_state, blocks, state, size)
-    error = np.sqrt(np.diag(covariance))
-    scale = np.where(error > 1e-12, error, np.inf)
-    return of_state / scale, covariance / scale / scale[:, None]
-
-
-def _covariance(of_state: Floats, blocks: Codes, state: Codes, size: Floats) -> Floats:
-    """Covariance of the sums over all arrangements, shape (n_sums, n_sums)."""
-    n_states, _, n_sums = of_state.shape
-    held = np.zeros((size.size, n_states))
+    held = np.zeros((n_blocks, n_states))
     np.add.at(held, (blocks, state), 1.0)
-    pairs = np.maximum(size * (size - 1), 1.0)
-    covariance = np.zeros((n_sums, n_sums))
+    variance, times = np.zeros(1 + len(pairs)), np.maximum(size * (size - 1), 1.0)
     for first in range(n_states):
         for second in range(n_states):
-            times = -held[:, first] * held[:, second] / pairs
-            if first == second:
-                times += held[:, first] * size / pairs
-            covariance += (of_state[first] * times[blocks, None]).T @ of_state[second]
-    return covariance
-
-
-def _details(
-    data: EvaluationData,
-    contexts: Contexts,
-    basis: Floats,
-    pairs: list[tuple[int, int]],
-    permuted: Permuted,
-) -> tuple[pd.DataFrame, Differences]:
-    """Tabulate the difference of every action between each state and all others."""
-    records, parts = [], []
-    for which in dict.fromkeys(state for _, state in pairs):
-        holds = (contexts.state == which).astype(np.float64)
-        found = differences(contexts.share, holds, basis, contexts.group)
-        parts.append(found)
-        other = data.states[0] if len(data.states) == 2 else f"not {data.states[which]}"
-        for at, name in enumerate(data.difference_names(data.states[which], other)):
-            low, high = found.interval(at)
-            records.append((name, found.estimate[at], found.standard_error[at], low, high))
-    columns = ["component", "estimate", "standard_error", "low", "high"]
-    table = pd.DataFrame(records, columns=columns)
-    table["pvalue_single"], table["pvalue_adjusted"] = np.split(permuted.pvalues[1:], 2)
-    contributions = np.hstack([part.contributions for part in parts])
-    return table, replace(parts[0], contributions=contributions)
-
-
-def _no_interval(contexts: Contexts, state: int) -> str:
-    """Say why there is no interval; empty where there is one."""
-    if contexts.group is not None and (n := np.unique(contexts.group).size) < FEWEST_GROUPS:
-        few = "1 group is" if n == 1 else f"{n} groups are"
-        return FEW_GROUPS.format(n=few, fewest=FEWEST_GROUPS)
-    return rare_state(contexts.state == state)
+            each = held[:, first] * ((first == second) * size - held[:, second]) / times
+            variance += (of_state[first] * each[blocks, None] * of_state[second]).sum(axis=0)
+    error = np.sqrt(np.maximum(variance, 0.0))
+    return of_state / np.where(error > 1e-12, error, np.inf)
