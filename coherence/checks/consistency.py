@@ -173,10 +173,10 @@ def consistency_of(
     """Run `prompt_consistency` on validated rows, those with beliefs given z left out."""
     asked = plain[plain["prompt"].isin([reference, *compared])]
     used, group = asked[asked["p"].notna()], group_of_contexts(plain)
-    base = _under(used, reference)
+    base = _under(used, reference).add_suffix("_reference")
     raw, corrected = {}, {}
     for prompt in compared:
-        joined = base.join(_under(used, prompt), how="inner", lsuffix="_reference")
+        joined = base.join(_under(used, prompt), how="inner")
         # Two means of noisy answers differ by the variances of both means on average, whatever the
         # prompts do.
         noise = joined["variance_reference"] / joined["n_reference"]

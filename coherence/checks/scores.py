@@ -12,8 +12,6 @@ and the slope of their log-odds, against outcomes redrawn from the forecasts; th
 the consistency band of the reliability diagram (section 3 of the former).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,14 +20,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.calibration import ONE_OUTCOME
 from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation, Question, blank
 from coherence.inputs import (
-    MIN_CONTEXTS,
     Codes,
     Floats,
     as_codes,
@@ -196,7 +193,6 @@ def _calibration(
     Of a belief in one state, or in two, 1 is the outcome that it, or the second, is in.
     """
     n_rows, n_contexts, clusters = data.n_rows, len(data.contexts), data.clusters
-    too_few = n_contexts < MIN_CONTEXTS  # the score and the test are then undefined
     # A column for each state that is scored: of two states the one.
     values, happened = data.belief.reshape(n_rows, -1), outcome[:, None].astype(np.float64)
     n_states = max(values.shape[1], 2)
@@ -204,62 +200,47 @@ def _calibration(
         values = values[:, -1:]
     else:
         happened = np.eye(n_states)[outcome]
-    squares = ((values - happened) ** 2).sum(axis=1)
-    losses = data.by_context(context_means(squares, data.context, n_contexts))
-    brier, interval = math.nan, None
-    one_outcome = not np.ptp(happened, axis=0).any()
-    if not too_few:
-        brier = float(losses.mean())
-        if not one_outcome:
-            interval = interval_or_reason(np.asarray(losses, np.float64), clusters, "error")[0]
-    scores = ForecastScores(
-        brier,
-        None if interval is None else interval.within(0.0, min(n_states - 1.0, 2.0)),
-        losses=losses,
-        n_states=n_states,
-    )
-    if too_few:
-        untested = few_contexts(n_contexts)
-    elif n_states > 2:
-        untested = SEVERAL_STATES
-    else:
-        untested = "" if data.group is None else DEPENDENT
-    pvalue, details = math.nan, pd.DataFrame()
+    losses = context_means(((values - happened) ** 2).sum(axis=1), data.context, n_contexts)
     averaged = n_rows > n_contexts
-    if not too_few and n_states == 2:
-        means = context_means(values[:, 0], data.context, n_contexts)
-        first = np.unique(data.context, return_index=True)[1]
-        # Equal means of several forecasts differ in their last bits.
-        cases = _Cases.of(means.round(9) if averaged else means, happened[first, 0])
-        mcb, dsc, unc = decomposition(cases)
-        scores = replace(scores, miscalibration=mcb, discrimination=dsc, uncertainty=unc)
-        reached, details = _redrawn(cases, n_draws, check_stream(rng, "calibration"))
-        if not untested:
-            pvalue = (1 + reached) / (1 + n_draws)
-        else:  # the band holds for independent outcomes, as the test does
-            details[["low", "high"]] = math.nan
     forecast = "mean forecast of its case" if averaged else "probability that was forecast"
-    lacks = [untested]
-    if not too_few:
-        lacks += [clusters.too_few, ONE_OUTCOME * one_outcome]
-    several = n_states > 2
-    return blank(
+    by_case = data.by_context(losses)
+    scores = ForecastScores(math.nan, None, losses=by_case, n_states=n_states)
+    result = blank(
         ScoresResult,
         data,
         name,
         f"each outcome is drawn, independently of the others, with the {forecast}",
-        f"squared error ({'Brier score' if several else 'MCB'})",
-        statistic=scores.brier if several else scores.miscalibration,
-        interval=scores.brier_interval if several else None,
-        pvalue=pvalue,
+        f"squared error ({'MCB' if n_states == 2 else 'Brier score'})",
+        pvalue=math.nan,
         settings={"n_draws": n_draws, "cluster of resampling": clusters.name},
         averaged=averaged or None,
         prompt=prompt,
-        details=details,
         assumptions=("outcomes of different contexts are independent, given the forecasts",),
-        reason="; ".join(filter(None, lacks)),
         fitted=scores,
     )
+    if few := few_contexts(n_contexts):
+        return result.noting(few)
+    one_outcome, interval = not np.ptp(happened, axis=0).any(), None
+    if not one_outcome:
+        interval = interval_or_reason(losses, clusters, "error")[0]
+    interval = interval and interval.within(0.0, min(n_states - 1.0, 2.0))
+    scores = replace(scores, brier=float(losses.mean()), brier_interval=interval)
+    lacks = clusters.too_few, ONE_OUTCOME * one_outcome
+    if n_states > 2:
+        result = replace(result, statistic=scores.brier, interval=interval, fitted=scores)
+        return result.noting(SEVERAL_STATES, *lacks)
+    means = context_means(values[:, 0], data.context, n_contexts)
+    first = np.unique(data.context, return_index=True)[1]
+    # Equal means of several forecasts differ in their last bits.
+    cases = _Cases.of(means.round(9) if averaged else means, happened[first, 0])
+    mcb, dsc, unc = cases.decomposition()
+    scores = replace(scores, miscalibration=mcb, discrimination=dsc, uncertainty=unc)
+    reached, details = _redrawn(cases, n_draws, check_stream(rng, "calibration"))
+    result = replace(result, statistic=mcb, fitted=scores, details=details)
+    if data.group is None:
+        return replace(result, pvalue=(1 + reached) / (1 + n_draws)).noting(*lacks)
+    details[["low", "high"]] = math.nan  # the band holds for independent outcomes, as the test does
+    return result.noting(DEPENDENT, *lacks)
 
 
 @dataclass(frozen=True)
@@ -272,7 +253,7 @@ class _Cases:
     n_cases: int
 
     @classmethod
-    def of(cls, values: Floats, state: Floats) -> _Cases:
+    def of(cls, values: Floats, state: Floats) -> "_Cases":
         """Pool all cases."""
         forecasts, of_case, counts = np.unique(values, return_inverse=True, return_counts=True)
         happened = np.bincount(of_case, weights=state) / counts
@@ -294,6 +275,10 @@ class _Cases:
         score = counted @ (happened - self.forecasts)
         return float(score @ inverse @ score)
 
+    def recalibrated(self, happened: Floats) -> Floats:
+        """Return the isotonic regression of outcomes on the forecasts."""
+        return np.asarray(isotonic_regression(happened, weights=self.weight).x)
+
     def redrawn(self, n_draws: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Draw outcomes of all cases from their forecasts; yield the share that came true."""
         counts, size = np.rint(self.weight * self.n_cases).astype(np.int64), len(self.forecasts)
@@ -302,24 +287,17 @@ class _Cases:
             number = min(batch, n_draws - start)
             yield from rng.binomial(counts, self.forecasts, size=(number, size)) / counts
 
-
-def recalibrated(happened: Floats, weight: Floats) -> Floats:
-    """Return the isotonic regression of outcomes on the forecasts, whose order they have."""
-    return np.asarray(isotonic_regression(happened, weights=weight).x)
-
-
-def decomposition(cases: _Cases) -> tuple[float, float, float]:
-    """Return miscalibration, discrimination and uncertainty; their sum is the Brier score."""
-    happened, weight = cases.happened, cases.weight
-    base = float(weight @ happened)
-    of_curve = weight @ (recalibrated(happened, weight) - happened) ** 2
-    miscalibration = float(weight @ (cases.forecasts - happened) ** 2 - of_curve)
-    discrimination = float(weight @ (base - happened) ** 2 - of_curve)
-    # Neither can lie below 0, but for rounding.
-    uncertainty = base * (1 - base)
-    if uncertainty < _NOTHING:  # all cases had the same outcome
-        uncertainty = 0.0
-    return max(miscalibration, 0.0), max(discrimination, 0.0), uncertainty
+    def decomposition(self) -> tuple[float, float, float]:
+        """Return miscalibration, discrimination and uncertainty; they make the Brier score."""
+        happened, weight = self.happened, self.weight
+        base = float(weight @ happened)
+        of_curve = weight @ (self.recalibrated(happened) - happened) ** 2
+        miscalibration = float(weight @ (self.forecasts - happened) ** 2 - of_curve)
+        discrimination = float(weight @ (base - happened) ** 2 - of_curve)
+        # Nothing can lie below 0, but for rounding.
+        spread = base * (1 - base)
+        uncertainty = spread if spread >= _NOTHING else 0.0  # 0: all had the same outcome
+        return max(miscalibration, 0.0), max(discrimination, 0.0), uncertainty
 
 
 def _redrawn(cases: _Cases, n_draws: int, rng: np.random.Generator) -> tuple[int, pd.DataFrame]:
@@ -330,10 +308,10 @@ def _redrawn(cases: _Cases, n_draws: int, rng: np.random.Generator) -> tuple[int
     observed = cases.departure(cases.happened)
     least = observed - _TIE * max(observed, 1.0)
     for draw, happened in enumerate(cases.redrawn(n_draws, rng)):
-        curves[draw] = recalibrated(happened, cases.weight)[at]
+        curves[draw] = cases.recalibrated(happened)[at]
         reached += cases.departure(happened) >= least
     low, high = np.quantile(curves, [0.025, 0.975], axis=0)
-    curve = recalibrated(cases.happened, cases.weight)[at]
+    curve = cases.recalibrated(cases.happened)[at]
     return reached, pd.DataFrame(
         {"forecast": cases.forecasts[at], "recalibrated": curve, "low": low, "high": high}
     )
@@ -348,35 +326,26 @@ def forecasts_alone(runs: Runs) -> bool:
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     """Score the beliefs under the reference prompt, and those under each other prompt."""
-    if not _scored(data).any():
-        lack = "no outcome is known: forecasts were not scored."
-        if data.known("truth").any():
-            lack = (
-                f"truth has {len(data.states)} states, and which of them the beliefs are in is not "
-                "known: forecasts were not scored. Name it (--positive LABEL)."
-            )
-        yield not_run(lack, NAME)
-        return
-    yield _under_prompt("", data)
-    for prompt, other in data.other_prompts.items():
-        if _scored(other).any():
-            yield _under_prompt(f":{prompt}", other)
+    for prompt, each in {"": data, **data.other_prompts}.items():
+        several = each.belief.ndim == 2
+        rows = each.known("truth") if several else ~np.isnan(each.state)
+        name = f"{NAME}:{prompt}" if prompt else NAME
+        if rows.any():
+            used = replace(each.subset(rows), other_prompts={})
+            outcome = np.array(used.column_of)[used.truth] if several else require_state(used)
+            options: dict[str, Any] = {"name": name, "prompt": used.prompt}
+            yield Call(partial(_calibration, used, outcome.astype(np.int64), **options))
+        elif prompt:
+            yield not_run(f"no outcome or belief under {prompt!r}: not scored.", name)
         else:
-            yield not_run(f"no outcome or belief under {prompt!r}: not scored.", f"scores:{prompt}")
-
-
-def _scored(data: EvaluationData) -> NDArray[np.bool_]:
-    """Tell which rows have an outcome that a column of beliefs is in."""
-    return data.known("truth") if data.belief.ndim == 2 else ~np.isnan(data.state)
-
-
-def _under_prompt(variant: str, data: EvaluationData) -> Call:
-    """Score the forecasts under one prompt."""
-    used = replace(data.subset(_scored(data)), other_prompts={})
-    several = used.belief.ndim == 2
-    outcome = np.array(used.column_of)[used.truth] if several else require_state(used).astype(int)
-    named: Any = {"name": f"scores{variant}", "prompt": used.prompt}
-    return Call(partial(_calibration, used, outcome, **named))
+            lack = "no outcome is known: forecasts were not scored."
+            if data.known("truth").any():
+                lack = (
+                    f"truth has {len(data.states)} states, and which of them the beliefs are in is "
+                    "not known: forecasts were not scored. Name it (--positive LABEL)."
+                )
+            yield not_run(lack, name)
+            return
 
 
 CHECK = Check(
