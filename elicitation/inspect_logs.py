@@ -3,56 +3,31 @@
 A sample is a text, and metadata that hold the question whole, as JSON: a log needs neither the
 task's arguments nor the files that they name. Every answer is read again here, from the text in the
 log: a score that Inspect kept is not used. Questions, seeds, readers and tables are those of
-``coherence elicit``, ``bets`` and ``mix``.
+``coherence elicit``.
 """
 
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from coherence.batteries.bets.answers import TEXTS, read_letters
-from coherence.decoding.decode import OK, UNPARSED
 from coherence.errors import InputError
 from coherence.runs.cells import labels
 from coherence.runs.columns import OFFER_COLUMNS
-from coherence.runs.logs.inspect_log import OWN_TASKS, read_inspect_log
+from coherence.runs.logs.inspect_log import OWN_TASK, read_inspect_log
 from elicitation.asking.session import assemble_runs
-from elicitation.batteries.bets.words import bet_draws, stated_choice
-from elicitation.batteries.mixing import (
-    MixingQuestion,
-    mixing_draws,
-    mixing_questions,
-    read_mixing_answer,
-    tabulate_mixing,
-)
 from elicitation.models.base import Answer, Request
 from elicitation.questions.plan import Plan
 from elicitation.questions.question import AnsweredQuestion, Question, QuestionSpec
 from elicitation.questions.tasks import features_of
 
-BELIEFS, BETS, MIXING = OWN_TASKS
-"""Names of the tasks."""
 _OF_CASE = ("context", "theta", "theta_name", "p_true", "truth_kind", "z")
-
-
-@dataclass(frozen=True)
-class Put:
-    """A question as it is put to a model by Inspect, and what is known of it."""
-
-    question: Question  # its text, and the tokens that an answer may take
-    facts: dict[str, Any]
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """It as metadata of a sample."""
-        return {"question": json.dumps(self.facts | {"seed": self.question.request.seed})}
 
 
 @dataclass(frozen=True)
@@ -77,69 +52,25 @@ class Replied:
         return AnsweredQuestion.of(question, self.answer)
 
     @property
-    def mixing_question(self) -> MixingQuestion:
-        """The question of the mixing battery."""
-        condition = dict(self.facts["condition"])
-        names = ("answers", "outcomes")
-        return MixingQuestion(**condition | {name: tuple(condition[name]) for name in names})
-
-    @property
-    def choice(self) -> str:
-        """The answer to a question on bets, as it counts."""
-        return stated_choice(self.answer.text, self.answer.finish_reason, self.options)
-
-    @property
-    def options(self) -> list[str]:
-        """The options of a question on bets."""
-        return [str(self.facts["row"][name]) for name in TEXTS]
+    def truth(self) -> float | None:
+        """The exact belief that was asked for; None of an action, or where it is not known."""
+        spec = QuestionSpec.load(self.facts["spec"])
+        truths = {"belief": self.facts["cells"]}
+        truths["conditional"] = self.facts.get("truth", {}).get(spec.key, {})
+        truth: float | None = truths.get(spec.role, {}).get("p_true")
+        return truth
 
 
-def belief_samples(plan: Plan) -> list[Put]:
-    """Return the questions of a plan, in its order."""
+def belief_samples(plan: Plan) -> Iterator[tuple[Question, dict[str, Any]]]:
+    """Yield the questions of a plan, in its order, each with the metadata of its sample."""
     names = [*_OF_CASE, *features_of(plan.cases)]
     cases = _records(plan.cases[[name for name in names if name in plan.cases.columns]])
-    samples = []
     for question in plan.questions:
         facts = {"task": plan.task, "case": question.case, "rep": question.rep}
         facts |= {"spec": question.spec_json, "cells": cases[question.case]}
         if question.spec.role == "conditional":
             facts["truth"] = plan.truth[question.case]
-        samples.append(Put(question, facts))
-    return samples
-
-
-def bet_samples(questions: pd.DataFrame, *, max_new_tokens: int) -> list[Put]:
-    """Return questions on values and bets, as of ``coherence bets questions``."""
-    draws = bet_draws(questions, max_new_tokens=max_new_tokens)
-    rows = _records(questions)
-    return [Put(draw, {"row": row}) for draw, row in zip(draws, rows, strict=True)]
-
-
-def mixing_samples(*, draws: int, seed: int) -> list[Put]:
-    """Return the mixing battery, by draws first."""
-    questions = mixing_questions()
-    planned = mixing_draws(questions, draws, seed)
-    return [
-        Put(draw, {"condition": asdict(question), "draw": draw.number})
-        for draw, question in zip(planned, questions * draws, strict=True)
-    ]
-
-
-def read_sample(task: str, replied: Replied) -> tuple[object, str, float | None]:
-    """Return the value of an answer, None where it has none, its status, and the exact belief."""
-    answer = replied.answer
-    if task == MIXING:
-        question = replied.mixing_question
-        read = read_mixing_answer(answer.text, question, finish_reason=answer.finish_reason)
-        return (*read, None)
-    if task == BETS:
-        letters = read_letters(replied.choice, replied.options)
-        return letters or None, OK if letters else UNPARSED, None
-    answered, facts = replied.read(), replied.facts
-    spec = answered.question.spec
-    truths = {"belief": facts["cells"], "conditional": facts.get("truth", {}).get(spec.key, {})}
-    truth = truths.get(spec.role, {}).get("p_true")
-    return answered.parsed.value, answered.parsed.status, truth
+        yield question, {"question": json.dumps(facts | {"seed": question.request.seed})}
 
 
 @dataclass(frozen=True)
@@ -156,7 +87,7 @@ def read_inspect_runs(
     paths: Sequence[str | os.PathLike[str]],
 ) -> tuple[pd.DataFrame, list[str]]:
     """Read logs of the task ``belief_coherence/beliefs_and_actions`` as one runs table."""
-    logs = [_read(path, BELIEFS) for path in paths]
+    logs = [_read(path) for path in paths]
     tables = []
     for log in logs:
         with _as_written(log.path):
@@ -166,47 +97,16 @@ def read_inspect_runs(
     return runs, [f"{log.path}: {note}" for log in logs for note in log.notes]
 
 
-def read_inspect_bets(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read a log of the task ``belief_coherence/bets``: its questions, and answers to them."""
-    log = _read(path, BETS)
-    if any(sample.epoch for sample in log.samples):
-        raise InputError(f"{log.path}: bets are asked once; run the task again without --epochs.")
-    with _as_written(log.path):
-        questions = pd.DataFrame([sample.facts["row"] for sample in log.samples])
-        said = [sample.choice for sample in log.samples]
-        answers = {"question": questions["question"], "model": log.model, "answer": said}
-    return questions, pd.DataFrame(answers)
-
-
-def read_inspect_mixing(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a log of the task ``belief_coherence/mixing`` as a table of answers."""
-    log = _read(path, MIXING)
-    with _as_written(log.path):
-        n_draws = 1 + max(sample.facts["draw"] for sample in log.samples)
-        answered = [
-            (
-                sample.mixing_question,
-                sample.facts["draw"] + n_draws * sample.epoch,
-                sample.answer.text,
-                sample.answer.finish_reason,
-            )
-            for sample in log.samples
-        ]
-        return tabulate_mixing(log.model, answered)
-
-
-def _read(path: str | os.PathLike[str], task: str) -> _Log:
+def _read(path: str | os.PathLike[str]) -> _Log:
     source = Path(path)
     if not source.is_file():
         raise InputError(f"{source}: no such file. Name logs that inspect eval wrote.")
     log = read_inspect_log(source)
-    if log.task != task:
-        remedy = (
-            f"{OWN_TASKS[log.task]} reads it."
-            if log.task in OWN_TASKS
-            else "coherence import turns other logs of Inspect into a runs table."
+    if log.task != OWN_TASK:
+        raise InputError(
+            f"{source} is a log of the task {log.task!r}, not of {OWN_TASK}; "
+            "coherence import turns other logs of Inspect into a runs table."
         )
-        raise InputError(f"{source} is a log of the task {log.task!r}, not of {task}; {remedy}")
     # Inspect numbers samples in the order of the plan, and may shuffle them.
     records: list[dict[str, Any]] = [dict(record) for record in log.records]
     records.sort(key=lambda record: (record["epoch"], record["id"]))

@@ -3,7 +3,6 @@
 Nothing is imported before it is asked for, so that ``--help`` stays fast.
 """
 
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -161,7 +160,7 @@ class Agent(Respondent):
 def respondents_of(options: ModelOptions) -> list[Respondent]:
     """Return whom ``--model`` names; refuse hosted ones beside others, and one twice.
 
-    Folders may have one name: as much of the path as tells them apart is added.
+    Folders that have one name are called by their paths.
     """
     from coherence.errors import InputError
     from elicitation.models.base import provider_of
@@ -177,27 +176,14 @@ def respondents_of(options: ModelOptions) -> list[Respondent]:
         if len(set(named)) < len(named):
             raise InputError(f"--model must name different models; received {', '.join(named)}.")
         return [Hosted(options, model, model) for model in named]
+    places = [Path(place) for place in named]
+    if len({place.resolve() for place in places}) < len(places):
+        raise InputError(f"--model must name different models; received {', '.join(named)}.")
     # The last name, not the target of a link: linking tells two folders of one name apart.
-    names = [os.path.basename(os.path.abspath(place)).removesuffix(".gguf") for place in named]
+    names = [place.absolute().name.removesuffix(".gguf") for place in places]
     if len(set(names)) < len(names):
-        names = _distinct_names([Path(place) for place in named])
+        names = [place.as_posix() for place in places]
     return [Local(options, place, name) for place, name in zip(named, names, strict=True)]
-
-
-def _distinct_names(paths: list[Path]) -> list[str]:
-    """Return the last parts of paths, as many as tell all of them apart."""
-    from coherence.errors import InputError
-
-    resolved = [path.resolve() for path in paths]
-    for path, whole in zip(paths, resolved, strict=True):
-        if resolved.count(whole) > 1:
-            raise InputError(f"{path} is named twice. Leave one of them out.")
-    # The root is a part too, so that the longest names always differ.
-    for length in range(1, max(len(whole.parts) for whole in resolved) + 1):
-        names = [Path(*whole.parts[-length:]).as_posix() for whole in resolved]
-        if len(set(names)) == len(names):
-            break
-    return names
 
 
 USUAL_CASES = 200

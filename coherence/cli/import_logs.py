@@ -137,13 +137,13 @@ def _imported(
 ) -> "tuple[pd.DataFrame, list[str]]":
     from coherence.runs.logs.answers import AnswerForm
     from coherence.runs.logs.assemble import assemble
-    from coherence.runs.logs.inspect_log import OWN_TASKS
+    from coherence.runs.logs.inspect_log import OWN_TASK
 
     for log in logs:
-        if log.task in OWN_TASKS:  # their samples carry their whole design
+        if log.task == OWN_TASK:  # their samples carry their whole design
             raise InputError(
                 f"{log.file} is a log of the task {log.task!r}, whose samples say what each "
-                f"question is. Read it with {OWN_TASKS[log.task]} {log.file}."
+                f"question is. Read it with coherence analyze {log.file}."
             )
     # Bars part actions that have commas in them.
     offered = args.actions or ""

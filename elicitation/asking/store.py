@@ -123,7 +123,6 @@ class AnswerStore:
                 f"answer store {self.path} cannot be used: {error}. "
                 f"{_remedy(error, 'Give another path, or move that file away.')}"
             ) from error
-        self._file = self._identity()
 
     def _prepare(self) -> None:
         """Make the tables; for another process that does the same SQLite does not wait."""
@@ -190,7 +189,6 @@ class AnswerStore:
             # The first answer stays: tables may have been made from it.
             marks = ", ".join("?" * len(CELLS))
             insert(f"INSERT OR IGNORE INTO answers VALUES ({marks})", rows)
-        self._require_present()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -208,22 +206,6 @@ class AnswerStore:
         # An error may have ended the transaction itself, as a full disk does.
         if self._database.in_transaction:
             self._database.execute("ROLLBACK")
-
-    def _identity(self) -> tuple[int, int] | None:
-        try:
-            file = os.stat(self.path)
-        except (OSError, ValueError):  # in memory
-            return None
-        return file.st_dev, file.st_ino
-
-    def _require_present(self) -> None:
-        """Raise where the file was removed or replaced: SQLite goes on with what has no name."""
-        if self._file is None or self._identity() == self._file:
-            return
-        raise CoherenceError(
-            f"answer store {self.path} was removed or replaced while answers were asked. What was "
-            "asked since is lost; name another store, or call again for a new one."
-        )
 
     def __len__(self) -> int:
         """Number of answers held."""

@@ -165,17 +165,9 @@ def elicit_mixing(
     condition are drawn at temperature 1, each cut after `max_new_tokens` (None takes what a
     readable answer needs, which leaves a model that thinks first no room to). Returns a table for
     ``coherence.batteries.score_mixing``: `model`, `experiment`, `p`, `item`, `order`, `answer`,
-    `status` and either `draw` and `raw` (the text), or `probability`. Raises `InputError` for an
-    option outside its range or a model that gives no probabilities.
+    `status` and either `draw` and `raw` (the text), or `probability`. Raises `InputError` for a
+    model that gives no probabilities.
     """
-    for name, value, least in (
-        ("draws", draws, 1),
-        ("batch_size", batch_size, 1),
-        ("seed", seed, 0),
-        ("max_new_tokens", max_new_tokens, 1),
-    ):
-        if value is not None and value < least:
-            raise InputError(f"{name} must be at least {least}; received {value}.")
     asked = mixing_questions() if questions is None else list(questions)
     if exact:
         if not all(gives(model, each.exact.request.form) for each in asked):
@@ -204,28 +196,10 @@ def elicit_mixing(
 
     watch = None if keep_going else readable
     stored, _ = ask(model, planned, store, batch_size=batch_size, readable=watch, progress=progress)
-    return tabulate_mixing(
-        model.name,
-        [
-            (question, draw.number, answer.text, answer.finish_reason)
-            for draw, question, answer in zip(planned, repeated, stored, strict=True)
-        ],
-    )
-
-
-def tabulate_mixing(
-    model: str, answered: Iterable[tuple[MixingQuestion, int, str, str | None]]
-) -> pd.DataFrame:
-    """Read answers and lay them out as a table."""
-    rows = [
-        (
-            *_condition(model, question),
-            number,
-            *read_mixing_answer(text, question, finish_reason=reason),
-            text,
-        )
-        for question, number, text, reason in answered
-    ]
+    rows = []
+    for question, draw, answer in zip(repeated, planned, stored, strict=True):
+        said = read_mixing_answer(answer.text, question, finish_reason=answer.finish_reason)
+        rows.append((*_condition(model.name, question), draw.number, *said, answer.text))
     return pd.DataFrame(rows, columns=[*_CONDITION, "draw", "answer", "status", "raw"])
 
 

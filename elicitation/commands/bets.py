@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from coherence.cli.folders import new_files
-from coherence.cli.reading import is_log
 from coherence.cli.terminal import answer_progress
 from coherence.printable import counted
 from elicitation.battery import (
@@ -100,8 +99,7 @@ class BetsOptions(ItemOptions, BatteryOptions):
     earlier: ClassVar[str] = PAPER
 
     HELP = """
-answers FILE  answers of one or several models instead: .csv or .parquet, see docs/batteries.md,
-    or a log of our task in Inspect (.eval)
+answers FILE  answers of one or several models instead: .csv or .parquet, see docs/batteries.md
 questions FILE  the questions that --answers is about, as 'coherence bets questions' wrote them
 """
 
@@ -130,11 +128,6 @@ questions FILE  the questions that --answers is about, as 'coherence bets questi
                 "--questions belongs to --answers, without --items. "
                 "Leave it out to use the questions that come with the package."
             )
-        log = self.answers is not None and is_log(self.answers)
-        if log and (own or self.questions is not None):
-            raise InputError(
-                f"the log {self.answers} holds its questions. Leave out --questions and --items."
-            )
 
     def planned(self, respondent: Respondent) -> "PlannedAnswers":
         """Return what a model would be asked."""
@@ -161,10 +154,6 @@ questions FILE  the questions that --answers is about, as 'coherence bets questi
         """Read answers, and the questions that they are about."""
         from coherence.batteries.battery import read_answer_table
 
-        if is_log(file):
-            from elicitation.inspect_logs import read_inspect_bets
-
-            return read_inspect_bets(file)
         if self.questions is not None:
             return read_answer_table(self.questions), read_answer_table(file)
         questions, answers = self.scored_questions, read_answer_table(file)

@@ -7,8 +7,7 @@ the runs table (``coherence analyze logs/*.eval``).
 
 import json
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -31,8 +30,6 @@ _TAKEN = (
     *("phrases", "positive", "records", "min_records", "decision", "levels"),
 )
 # Inspect imports this module at every start: what is heavy waits for a task that is made.
-if TYPE_CHECKING:
-    from elicitation.inspect_logs import Put
 
 
 @task(name="belief_coherence/beliefs_and_actions")
@@ -44,7 +41,7 @@ def beliefs_and_actions(
     Other options are those of ``coherence elicit``, but for what Inspect itself decides on.
     """
     from coherence.errors import InputError, closest
-    from elicitation.inspect_logs import BELIEFS, belief_samples
+    from elicitation.inspect_logs import belief_samples
     from elicitation.options import AskOptions, from_table
     from elicitation.respondents import design_of, plan_of, source_of
 
@@ -60,50 +57,17 @@ def beliefs_and_actions(
     subject = {"questions": task_file} if is_table else {"task": task_file or network}
     asked = from_table(AskOptions, {**subject, **options})
     plan = plan_of(asked, source_of(asked), design_of(asked))
-    return _task(BELIEFS, belief_samples(plan), temperature=1.0)
-
-
-@task(name="belief_coherence/bets")
-def bets(items: str | None = None) -> Task:
-    """Questions on values, bets and ladders; `items` as the option of ``coherence bets``."""
-    from elicitation.batteries.bets.words import ROOM
-    from elicitation.commands.bets import ItemOptions
-    from elicitation.inspect_logs import BETS, bet_samples
-
-    questions = ItemOptions(items=items).scored_questions
-    samples = bet_samples(questions, max_new_tokens=ROOM)
-    return _task(BETS, samples, temperature=0.0)
-
-
-@task(name="belief_coherence/mixing")
-def mixing(**options: Any) -> Task:
-    """Draws at given rates; ``draws`` and ``seed`` as the options of ``coherence mix``."""
-    from coherence.errors import InputError
-    from elicitation.commands.mix import MixOptions
-    from elicitation.inspect_logs import MIXING, mixing_samples
-    from elicitation.options import from_table
-
-    if beside := set(options) - {"draws", "seed"}:
-        raise InputError(f"{min(beside)} is unknown; a task takes draws and seed.")
-    asked = from_table(MixOptions, options)
-    samples = mixing_samples(draws=asked.n_draws, seed=asked.seed)
-    return _task(MIXING, samples, temperature=1.0)
-
-
-def _task(name: str, samples: "Sequence[Put]", *, temperature: float) -> Task:
     # Whole numbers in the order of the plan: a log may hold them in another order.
-    dataset = [
-        Sample(input=put.question.text, id=number, metadata=put.metadata)
-        for number, put in enumerate(samples, start=1)
+    samples = [
+        Sample(input=question.text, id=number, metadata=metadata)
+        for number, (question, metadata) in enumerate(belief_samples(plan), start=1)
     ]
+    room = max(question.request.max_new_tokens for question in plan.questions)
     return Task(
-        dataset=MemoryDataset(dataset, name=name),
+        dataset=MemoryDataset(samples, name="belief_coherence/beliefs_and_actions"),
         solver=answer_once(),
-        scorer=reading(name),
-        config=GenerateConfig(
-            temperature=temperature,
-            max_tokens=max(put.question.request.max_new_tokens for put in samples),
-        ),
+        scorer=reading(),
+        config=GenerateConfig(temperature=1.0, max_tokens=room),
     )
 
 
@@ -132,12 +96,12 @@ def rmse() -> Metric:
 
 
 @scorer(metrics={"parsed": [mean()], "squared_error": [rmse()]}, name="belief_coherence/reading")
-def reading(battery: str) -> Scorer:
+def reading() -> Scorer:
     """Read an answer as ``coherence`` does: whether it has a value, and its error to `p_true`."""
 
     async def score(state: TaskState, target: Target) -> Score:
         from coherence.runs.logs.inspect_log import FINISH_REASONS
-        from elicitation.inspect_logs import Replied, read_sample
+        from elicitation.inspect_logs import Replied
         from elicitation.models.base import Answer
 
         output = state.output
@@ -145,7 +109,8 @@ def reading(battery: str) -> Scorer:
         reason = FINISH_REASONS.get(ended, ended) or None
         answer = Answer(output.completion, finish_reason=reason)
         replied = Replied.of(state.metadata, state.input_text, state.epoch - 1, answer)
-        value, status, truth = read_sample(battery, replied)
+        read, truth = replied.read().parsed, replied.truth
+        value = read.value
         # There is no error of an action, or where the truth is not known.
         error = value - truth if isinstance(value, float) and truth is not None else math.nan
         return Score(
@@ -154,7 +119,7 @@ def reading(battery: str) -> Scorer:
                 "squared_error": error**2,
             },
             answer=None if value is None else str(value),
-            explanation=status,
+            explanation=read.status,
             # An answer of a run that is gone on with comes back as its score alone.
             metadata={"output": output.completion, "finish_reason": reason},
         )

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from coherence.cli.reading import is_log
 from coherence.cli.terminal import answer_progress
 from elicitation.battery import BatteryOptions, Results, run_battery
 from elicitation.options import add_options, from_words
@@ -32,8 +31,7 @@ class MixOptions(BatteryOptions):
     earlier: ClassVar[str] = r"mixing\.(md|tex|csv)"
 
     HELP = """
-answers FILE  answers that are there instead: .csv or .parquet, see docs/batteries.md, or a log of
-    our task in Inspect (.eval)
+answers FILE  answers that are there instead: .csv or .parquet, see docs/batteries.md
 max_new_tokens 1..  cut of every answer (default: what a readable answer needs at most)
 draws 1..  answers per condition, at temperature 1 (default: 100)
 exact  read the rates off the model's probabilities instead of drawing answers
@@ -84,14 +82,10 @@ exact  read the rates off the model's probabilities instead of drawing answers
         return PlannedAnswers(respondent.stored_name, asked)
 
     def read(self, file: str) -> "pd.DataFrame":
-        """Read a table of answers, or a log of our task in Inspect."""
+        """Read a table of answers."""
         from coherence.batteries.mixing.answers import read_mixing_answers
 
-        if not is_log(file):
-            return read_mixing_answers(file)
-        from elicitation.inspect_logs import read_inspect_mixing
-
-        return read_inspect_mixing(file)
+        return read_mixing_answers(file)
 
     def ask(self, respondent: Respondent, store: "AnswerStore") -> "pd.DataFrame":
         """Return the answers of a model."""

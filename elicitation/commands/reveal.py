@@ -56,8 +56,6 @@ reps 1..  actions drawn per bet (default: 5)
 [grid]
 where NAME=A,B  keep settings whose scenario, variant, n, faces, bias, observation, ... is one of
     these; may be given several times
-faces LIST  faces of the dice, from 2 to 100 (default: 4,6,8,10,12)
-labels A/B  two labels to choose between, instead of Heads/Tails and Left/Right; repeatable
 """
 
     chat: bool | None = False
@@ -65,8 +63,6 @@ labels A/B  two labels to choose between, instead of Heads/Tails and Left/Right;
     only_revealed: bool = False
     reps: int = 5
     where: tuple[str, ...] = ()
-    faces: str | None = None
-    labels: tuple[str, ...] | None = None
 
     def check(self, respondents: Sequence[Respondent]) -> None:
         """Raise for options that do not go together."""
@@ -87,23 +83,6 @@ labels A/B  two labels to choose between, instead of Heads/Tails and Left/Right;
         from coherence.errors import InputError
         from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
 
-        chosen: dict[str, object] = {}
-        if self.faces is not None:
-            words = [word.strip() for word in self.faces.split(",")]
-            if not all(word.isdigit() for word in words):
-                raise InputError(
-                    "--faces must be whole numbers with commas between them; "
-                    f"received {self.faces!r}."
-                )
-            chosen["faces"] = [int(word) for word in words]
-        if self.labels is not None:
-            pairs = [tuple(label.strip() for label in word.split("/")) for word in self.labels]
-            if any(len(pair) != 2 for pair in pairs):
-                raise InputError(
-                    "--labels must be two labels with a slash between them; "
-                    f"received {', '.join(self.labels)}."
-                )
-            chosen["labels"] = pairs
         where: dict[str, list[str]] = {}
         for condition in self.where:
             name, equals, values = condition.partition("=")
@@ -111,7 +90,7 @@ labels A/B  two labels to choose between, instead of Heads/Tails and Left/Right;
                 raise InputError(f"--where needs NAME=VALUE; received {condition!r}.")
             # A name given twice widens its choice; different names narrow the grid.
             where.setdefault(name.strip(), []).extend(value.strip() for value in values.split(","))
-        return select(standard_grid(**chosen), where)  # type: ignore[arg-type]
+        return select(standard_grid(), where)
 
     @cached_property
     def questions(self) -> "list[BatteryQuestion]":

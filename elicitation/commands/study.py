@@ -1,10 +1,7 @@
 """``coherence study``: models x tasks from one file, asked, analysed and compared."""
 
 import argparse
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +10,6 @@ from coherence.cli.run_options import JOBS, declare, workers
 if TYPE_CHECKING:
     from elicitation.study import Done, Study
 
-_HELD = ".running"
 ACTIONS = {
     "run": "ask what is missing, write a runs table for every model on every task, and report",
     "report": "analyse and compare what is finished, and write the report; asks nothing",
@@ -78,41 +74,13 @@ def _ask(study: "Study", folder: Path) -> "tuple[Done, bool]":
 
     prepare_folder(folder)
     prepare_folder(folder / RUNS)
-    with alone_in(folder), answer_store(folder / STORE) as store:
+    with answer_store(folder / STORE) as store:
         done = ask_sessions(study.sessions, store)
     _tell(done)
     held = held_answers(folder)
     return done, done.finished + done.found > 0 or any(
         each.answered(held) for each in study.sessions
     )
-
-
-@contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Hold the folder of a study until the block ends, also by a kill.
-
-    Two runs at a time would ask, and pay for, the same questions.
-    """
-    from coherence.errors import InputError
-
-    try:
-        import fcntl
-    except ImportError:  # not on Windows, where nothing is held
-        yield
-        return
-    handle = os.open(folder / _HELD, os.O_CREAT | os.O_RDWR, 0o666)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise InputError(
-                f"another run of the study is under way in {folder}. Wait for its end, or choose "
-                "another folder by --out."
-            ) from error
-        yield
-    finally:
-        # The system lets go of the lock with the handle, whatever ends the process.
-        os.close(handle)
 
 
 def _tell(done: "Done") -> None:

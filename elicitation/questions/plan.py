@@ -12,10 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from bayesnets.phrases import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS, Form
 from coherence.errors import InputError, closest, listing
-from coherence.runs.columns import FEATURE_PREFIX
 from coherence.runs.formats import require_frame
 from elicitation.options import USUAL_LEVELS, WayOptions, require_in_range
 from elicitation.questions.prompts import (
@@ -154,7 +152,7 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     """
     cases = require_frame(cases, "cases")
     templates = design.templates or NETWORK_PROMPTS
-    _check_cases(cases, task.phrases, iterated=design.iterated)
+    _check_cases(cases, iterated=design.iterated)
     once: list[_OfCase] = []
     yes_no = design.belief_way.how.asks_yes_no
     for case in cells_of(cases):
@@ -339,30 +337,10 @@ def reference_of(prompts: Sequence[str]) -> str:
     return REFERENCE if REFERENCE in prompts else prompts[0]
 
 
-def _check_cases(cases: pd.DataFrame, phrases: Phrases, *, iterated: bool) -> None:
-    """Raise `InputError` where cases are about variables or states that have no words."""
-    known = phrases.variables
+def _check_cases(cases: pd.DataFrame, *, iterated: bool) -> None:
+    """Raise `InputError` where it is unknown what the questions of the law are about."""
     if iterated and "z" not in cases.columns:
         raise InputError(
             f"cases must have a column 'z', as those of sample_cases; found: "
             f"{listing(cases.columns)}. Draw them with task.cases(n), or pass iterated=False."
         )
-    for z in cases["z"].dropna() if iterated else ():
-        if str(z) not in known:
-            raise InputError(
-                f"column 'z' of cases must name variables that have words; {z!r} has none. "
-                f"{closest(str(z), known)}"
-            )
-    for column in features_of(cases):
-        variable = column.removeprefix(FEATURE_PREFIX)
-        for state in cases[column].dropna():
-            if variable not in known:
-                raise InputError(
-                    f"columns of cases must be x_ and a variable that has words; {column!r} is "
-                    f"not. {closest(variable, known)}"
-                )
-            if not isinstance(state, str) or state not in known[variable].states:
-                raise InputError(
-                    f"column {column!r} of cases must hold states that have words; {state!r} has "
-                    f"none. {closest(str(state), known[variable].states)}"
-                )

@@ -419,11 +419,6 @@ def _rules(name: str, column: "pd.Series[Any]") -> dict[str, Iterable[Any]]:
         rules["must hold probabilities in [0, 1]"] = wrong
     if name == "truth_kind":
         rules[f"must be {' or '.join(TRUTH_KINDS)}"] = ~column.isin(TRUTH_KINDS)
-    if name in _AS_TEXT:
-        rules["has half a surrogate pair, which is no text"] = [
-            any("\ud800" <= letter <= "\udfff" for letter in text)
-            for text in ("".join(cell) if isinstance(cell, tuple) else str(cell) for cell in column)
-        ]
     return rules
 
 

@@ -107,8 +107,6 @@ LINES = {
     "mix --model m --out x --server http://a --exact": "--exact needs the files of the model",
     "reveal --model m --out x --where faces": "--where needs NAME=VALUE",
     "reveal --model m --out x --where faces=7": "no setting has faces '7'",
-    "reveal --model m --out x --faces six": "--faces must be whole numbers",
-    "reveal --model m --out x --labels Left": "two labels with a slash",
     "reveal --model openai/m --out x": "received openai/m",
     "reveal --write-questions q2.csv --model m --out x": "--model, --out has no meaning beside it",
     "bets --model m --questions q.csv --out x": "--questions belongs to --answers",

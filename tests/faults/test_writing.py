@@ -13,7 +13,16 @@ import pytest
 from coherence import simulate, write_runs
 from coherence.cli.main import main
 
-GRID = ("--where", "scenario=dice", "--where", "variant=single", "--where", "n=2", "--faces", "4")
+GRID = (
+    "--where",
+    "scenario=dice",
+    "--where",
+    "variant=single",
+    "--where",
+    "n=2",
+    "--where",
+    "faces=4",
+)
 
 
 def inputs(folder: Path) -> None:

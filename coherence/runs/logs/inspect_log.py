@@ -43,12 +43,8 @@ if TYPE_CHECKING:
 
 _EVAL = re.compile(rb'"eval"\s*:\s*\{')
 _AT_ONCE = 16  # samples with all their messages and events: those of a long log fill the memory
-OWN_TASKS = {
-    "belief_coherence/beliefs_and_actions": "coherence analyze",
-    "belief_coherence/bets": "coherence bets --answers",
-    "belief_coherence/mixing": "coherence mix --answers",
-}
-"""What reads the logs of this package's own tasks."""
+OWN_TASK = "belief_coherence/beliefs_and_actions"
+"""This package's own task, whose logs ``coherence analyze`` reads."""
 FINISH_REASONS = {"max_tokens": "length", "model_length": "length"}
 """Inspect's words for why an answer ended that differ from those of OpenAI's API."""
 _CHOICE_SCORER = re.compile(r"(?:.*/)?choice\d*")

@@ -164,7 +164,6 @@ class _Modality:
 _WORDS = _table("words.toml")
 VALUE_TEMPLATES = {name: _ValueTemplate(**words) for name, words in _WORDS["value"].items()}
 MODALITIES = {name: _Modality(**words) for name, words in _WORDS["bet"].items()}
-_NAMES = {"splits": SPLITS, "templates": tuple(VALUE_TEMPLATES), "modalities": tuple(MODALITIES)}
 
 
 STAKE = 20.0
@@ -238,23 +237,11 @@ def _number_rows(rows: list[dict[str, object]]) -> list[dict[str, object]]:
 def _about(
     items: Items,
     make: Callable[[Items], list[dict[str, object]]],
-    *,
-    usual: Callable[[Items], list[dict[str, object]]] | None = None,
-    **names: Sequence[str],
 ) -> pd.DataFrame:
     """Return questions about things, of which those that are not the usual ones bear a digest."""
     if not isinstance(items, Items):
         raise InputError(f"items must be Items, such as default_items(); received {shown(items)}.")
-    for parameter, given in names.items():
-        if isinstance(given, str) or not len(given):
-            raise InputError(
-                f"{parameter} must be a list of one or more names; received {given!r}."
-            )
-        for name in given:
-            if name not in _NAMES[parameter]:
-                known = ", ".join(_NAMES[parameter])
-                raise InputError(f"{parameter} must be of {known}; received {name!r}.")
-    plain = {row["question"]: row for row in (usual or make)(default_items())}
+    plain = {row["question"]: row for row in make(default_items())}
     return pd.DataFrame(
         [
             row
@@ -303,10 +290,10 @@ def value_questions(
     thing named first), ``text``, ``option_a`` to ``option_c``, and ``role_a`` to ``role_c``: what
     the options stand for, "high", "low" or "same". As in the paper the high one is always named
     first, so that a model that takes whatever comes first is always right. Raises `InputError` for
-    an unknown split or template.
+    a split without things.
     """
     make = partial(_values, splits=splits, templates=templates)
-    return _about(items, make, templates=templates, splits=splits)
+    return _about(items, make)
 
 
 def _values(
@@ -351,11 +338,11 @@ def bet_questions(
     won), and what a bet is scored by: ``chance`` (of the side that wins, one half), ``stake`` (20),
     ``payout`` (0), ``amounts`` (whether the text states them; the paper does not, and assumes a
     stake above the low value and below half the difference of the two). Roles are "win" and "lose"
-    (bet on the side that wins, or loses, the thing) and "none". Raises `InputError` for an unknown
-    split or modality.
+    (bet on the side that wins, or loses, the thing) and "none". Raises `InputError` for a split
+    without things.
     """
     make = partial(_bets, splits=splits, modalities=modalities)
-    return _about(items, make, splits=splits, modalities=modalities)
+    return _about(items, make)
 
 
 def _bets(
@@ -378,29 +365,24 @@ BREAK_EVENS = (0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
 """Between the stated chances, so that no bet is worth neither taking nor leaving."""
 
 
-def ladder_questions(items: Items, *, chances: Sequence[float] = CHANCES) -> pd.DataFrame:
+def ladder_questions(items: Items) -> pd.DataFrame:
     """Make ladders of bets on a coin, so that the chance acted on can be read off the choices.
 
     The i-th high thing to test on meets the i-th low one, so that no two pairs share a thing.
-    `chances` are those of the winning side, in (0, 1). Columns are those of `bet_questions`, all
+    `CHANCES` are those of the winning side. Columns are those of `bet_questions`, all
     with the high thing to be won and with the amounts stated, and ``break_even``, near
     `BREAK_EVENS`; stakes are rounded to cents and break-even chances computed from what was
-    rounded. Raises `InputError` for things of which none are to test on, or a chance outside its
-    range.
+    rounded. Raises `InputError` for things of which none are to test on.
     """
-    for chance in chances:
-        if not 0 < chance < 1:
-            raise InputError(f"chances must lie strictly between 0 and 1; received {chance}.")
-    usual = partial(_ladder, chances=CHANCES)
-    return _about(items, partial(_ladder, chances=chances), usual=usual)
+    return _about(items, _ladder)
 
 
-def _ladder(items: Items, chances: Sequence[float]) -> list[dict[str, object]]:
+def _ladder(items: Items) -> list[dict[str, object]]:
     items.pairs("test")  # raises without things, or with prices in the wrong order
     steps = [
         (high, low, chance, even)
         for high, low in zip(items.of("high", "test"), items.of("low", "test"), strict=False)
-        for chance in chances
+        for chance in CHANCES
         for even in BREAK_EVENS
     ]
     rows = []

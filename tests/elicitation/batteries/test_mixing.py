@@ -214,7 +214,6 @@ class Listing(Mute):
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        (Teller, {"draws": 0}, "draws must be at least 1"),
         (Mute, {"exact": True}, "gives the probabilities of whole answers; mute does not"),
         (Listing, {"exact": True}, "whole answers"),
     ],

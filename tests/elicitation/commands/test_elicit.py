@@ -106,7 +106,7 @@ def test_from_a_model_folder_to_the_verdict(blank_models, tmp_path, run):
 @pytest.mark.lengthy
 def test_answers_from_elsewhere_need_no_model(fill_in, tmp_path):
     """Breaks if torch is loaded on the way: scoring a table must work without the extra."""
-    where = "--faces 6 --where scenario=dice --where variant=single"
+    where = "--where faces=6 --where scenario=dice --where variant=single"
 
     def uniform(table):
         table = table[table.kind == "belief"]

@@ -6,7 +6,7 @@ import pytest
 
 import coherence
 
-DIE = "--faces 4 --where scenario=dice --where variant=single --where n=1"
+DIE = "--where faces=4 --where scenario=dice --where variant=single --where n=1"
 NAME = "dice/single/1 die of 4 faces"
 FOUR = pd.DataFrame({"setting": NAME, "outcome": list("1234"), "probability": 0.25})
 ASKED = FOUR.assign(question=f"{NAME} | standard")

@@ -197,22 +197,11 @@ FAULTS = (
 )
 
 
-HALVES = (
-    "'context' has half a surrogate pair",
-    "see row 0",
-    "'belief_question' has half a surrogate pair, which is no text; see row 1",
-    "'options' has half",
-)
-
-
 def test_every_fault_of_a_table_comes_at_once():
     faulty = pd.DataFrame({"context": ["a", "a", None], "belief_question": ["ok", "", 3]})
     options = ["yes", "yes|Yes", ("a", "b\nc")]
     faulty = faulty.assign(action_question=list("xyz"), options=options, truth=[0, 1, 0])
     faulty["p_true"] = [0.5, 1.5, "high"]
-    half = {"context": ["a\ud800", "b"], "belief_question": ["ok", "\udc00?"]}
-    half |= {"action_question": ["x", "y"], "options": [("c", "d"), ("c", "\ud800")]}
-    for table, parts in ((faulty, FAULTS), (pd.DataFrame(half, dtype=object), HALVES)):
-        with pytest.raises(InputError) as caught:
-            plan_own_questions(table, Design())
-        assert [part for part in parts if part not in str(caught.value)] == []
+    with pytest.raises(InputError) as caught:
+        plan_own_questions(faulty, Design())
+    assert [part for part in FAULTS if part not in str(caught.value)] == []

@@ -4,14 +4,11 @@ import string
 from collections.abc import Sequence
 from fractions import Fraction
 
-from coherence.errors import InputError
 from elicitation.batteries.revealed.scenarios.setting import Setting, listed, told
 
 
 def options(k: int) -> tuple[str, ...]:
     """Return the first `k` capital letters; from 2 to 26."""
-    if not 2 <= k <= 26:
-        raise InputError(f"options must be from 2 to 26; received {k}.")
     return tuple(string.ascii_uppercase[:k])
 
 
@@ -23,8 +20,6 @@ def grid(n_options: Sequence[int]) -> list[Setting]:
 def setting(k: int, previous: str = "") -> Setting:
     """Return the setting of one choice out of `k` options, perhaps after an independent one."""
     letters = options(k)
-    if previous not in ("", *letters):
-        raise InputError(f"previous must be one of {', '.join(letters)}; received {previous!r}.")
     variant, end = ("independent", "end again") if previous else ("single", "end")
     return told(
         "choice",

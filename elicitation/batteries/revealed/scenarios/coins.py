@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
 
-from coherence.errors import InputError
 from elicitation.batteries.revealed.scenarios.setting import (
     Decomposition,
     Setting,
@@ -18,8 +17,6 @@ SIDES = ("heads", "tails")
 
 def heads_of_coins(n: int, bias: int) -> dict[int, Fraction]:
     """Return the distribution of the number of coins that show a face."""
-    if n < 1 or bias < 1:
-        raise InputError(f"coins and bias must be at least 1; received {n} and {bias}.")
     # Binomial with probability bias / (1 + bias), in whole numbers.
     return {k: Fraction(comb(n, k) * bias**k, (1 + bias) ** n) for k in range(n + 1)}
 
@@ -34,15 +31,11 @@ def setting(
     heads = heads_of_coins(n, bias)
     if previous is None:
         return _told(n, side, bias, "single", ("setup", "flip"), "end", in_words(heads))
-    if not 0 <= previous <= n:
-        raise InputError(f"previous must be a count from 0 to {n}; received {previous!r}.")
     return _told(n, side, bias, **after(heads, previous, dependent=dependent))
 
 
 def decompose(n: int, side: str, bias: int) -> Decomposition:
     """Take one flip of two or more coins apart by the first coin."""
-    if n < 2:
-        raise InputError(f"coins must be at least 2 to be taken apart by the first; received {n}.")
     share = Fraction(bias, 1 + bias)
     part = _told(
         n,
@@ -95,13 +88,6 @@ def _told(
     previous: str = "",
     shift: int = 0,
 ) -> Setting:
-    if side not in SIDES:
-        raise InputError(f"side must be heads or tails; received {side!r}.")
-    if n < 2:
-        raise InputError(
-            f"coins must be at least 2; received {n}. "
-            "A single coin is a preference between Heads and Tails."
-        )
     other = SIDES[1 - SIDES.index(side)]
     chances = (
         f"Each coin is {bias} times as likely to land on {side} as on {other}."

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from coherence.errors import InputError
 from elicitation.batteries.revealed.scenarios.setting import (
     Decomposition,
     Setting,
@@ -23,10 +22,6 @@ OBSERVATIONS: dict[str, tuple[str, Callable[[int, int, int], bool]]] = {
     "not first": ("not {first}", lambda total, first, middle: total != first),
     "not middle": ("not {middle}", lambda total, first, middle: total != middle),
 }
-MOST_FACES = 100
-MOST_DICE = 20
-"""Settings, and the outcomes of each, grow with the faces: a grid of more would take minutes to lay
-out and days to ask."""
 PAIRS = (
     *(
         (size, other)
@@ -40,11 +35,6 @@ PAIRS = (
 
 def sum_of_dice(n: int, faces: int) -> dict[int, Fraction]:
     """Return the distribution of the sum of fair dice, by convolution."""
-    if not 1 <= n <= MOST_DICE or not 2 <= faces <= MOST_FACES:
-        raise InputError(
-            f"dice must be from 1 to {MOST_DICE} and faces from 2 to {MOST_FACES}; received {n} "
-            f"and {faces}."
-        )
     counts = {0: 1}  # ways in which each sum comes about, before any die
     for _ in range(n):
         longer: dict[int, int] = {}
@@ -68,23 +58,13 @@ def setting(n: int, faces: int, previous: int | None = None, *, dependent: bool 
     sums = sum_of_dice(n, faces)
     if previous is None:
         return _told(n, faces, "single", ("setup", "roll"), "end", in_words(sums))
-    if previous not in sums:
-        raise InputError(f"previous must be a sum from {n} to {n * faces}; received {previous!r}.")
     return _told(n, faces, **after(sums, previous, dependent=dependent))
 
 
 def observed(n: int, faces: int, observations: Sequence[str]) -> Setting:
     """Return the setting of one roll of which something is known."""
-    if not observations:
-        raise InputError("observations must name at least one; received none. Use setting instead.")
-    for fact in observations:
-        if fact not in OBSERVATIONS:
-            raise InputError(
-                f"observation must be one of {', '.join(OBSERVATIONS)}; received {fact!r}."
-            )
     bounds = {"first": n, "middle": middle(n, faces)}
-    # More than two share a row of the summary: the grid has none, a caller may.
-    variant = {1: "observation", 2: "two observations"}.get(len(observations), "more observations")
+    variant = "observation" if len(observations) == 1 else "two observations"
     return _told(
         n,
         faces,
@@ -108,8 +88,6 @@ def _holds(n: int, faces: int, observations: Sequence[str]) -> dict[int, bool]:
 
 def decompose(n: int, faces: int) -> Decomposition:
     """Take one roll of two or more dice apart by the first die."""
-    if n < 2:
-        raise InputError(f"dice must be at least 2 to be taken apart by the first; received {n}.")
     part = _told(
         n, faces, "first", ("setup", "one by one"), "end first", in_words(sum_of_dice(1, faces))
     )

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from coherence.errors import InputError, closest
-from coherence.inputs import whole_number
 from elicitation.batteries.revealed.scenarios import choice, coins, dice, preference
 from elicitation.batteries.revealed.scenarios.setting import Decomposition, Setting
 
@@ -24,16 +23,11 @@ def standard_grid(
     many times as likely the counted face, or the first of two labels, is.
     """
     return [
-        *dice.grid(_each_whole(n_dice, "n_dice", 1), _each_whole(faces, "faces", 2)),
-        *coins.grid(_each_whole(n_coins, "n_coins", 2), _each_whole(coin_biases, "coin_biases", 1)),
-        *choice.grid(_each_whole(n_options, "n_options", 2)),
-        *preference.grid(labels, _each_whole(label_biases, "label_biases", 1)),
+        *dice.grid(n_dice, faces),
+        *coins.grid(n_coins, coin_biases),
+        *choice.grid(n_options),
+        *preference.grid(labels, label_biases),
     ]
-
-
-def _each_whole(values: Sequence[int], name: str, least: int) -> list[int]:
-    """Return whole numbers as Python's, which know no overflow."""
-    return [whole_number(value, f"each of {name}", least) for value in values]
 
 
 def select(settings: Sequence[Setting], where: Mapping[str, Collection[str]]) -> list[Setting]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from coherence.errors import InputError
 from elicitation.batteries.revealed.scenarios.setting import Setting, told
 
 PAIRS = (("Heads", "Tails"), ("Left", "Right"))
@@ -24,21 +23,6 @@ def setting(
     favoured: str, other: str, previous: str = "", *, bias: int = 1, favoured_first: bool = True
 ) -> Setting:
     """Return the setting of one draw between two labels, perhaps after an independent one."""
-    if previous not in ("", favoured, other):
-        raise InputError(f"previous must be {favoured!r} or {other!r}; received {previous!r}.")
-    words = (favoured.lower(), other.lower())
-    # An answer that begins with both could not be counted for one of them.
-    if (
-        not (favoured.strip() and other.strip())
-        or words[0].startswith(words[1])
-        or words[1].startswith(words[0])
-    ):
-        raise InputError(
-            "labels must be two words of which none begins with the other; "
-            f"received {favoured!r} and {other!r}."
-        )
-    if bias < 1:
-        raise InputError(f"bias must be at least 1; received {bias}.")
     order = (favoured, other) if favoured_first else (other, favoured)
     share = Fraction(bias, 1 + bias)
     variant, end = ("independent", "end again") if previous else ("single", "end")

@@ -211,10 +211,6 @@ def condition_truth(
         (probability for outcome, probability in distribution.items() if holds[outcome]),
         Fraction(0),
     )
-    if total == 0:
-        raise InputError(
-            "an observation must leave an outcome possible; this one rules out all of them."
-        )
     return {
         outcome: probability / total if holds[outcome] else Fraction(0)
         for outcome, probability in distribution.items()

@@ -13,6 +13,7 @@ from elicitation import Answer, AnswerStore
 from elicitation.batteries.bets.option_scores import score_choices, training_set_from
 from elicitation.batteries.bets.questions import (
     BREAK_EVENS,
+    CHANCES,
     MODALITIES,
     SPLITS,
     VALUE_TEMPLATES,
@@ -144,15 +145,15 @@ def test_wordings_are_kept():
 
 
 def test_ladder_stakes_break_even_where_they_say():
-    steps = ladder_questions(ITEMS, chances=(0.2, 0.5))
-    assert len(steps) == 2 * len(BREAK_EVENS) * 5 * 2
+    steps = ladder_questions(ITEMS)
+    assert len(steps) == len(CHANCES) * len(BREAK_EVENS) * 5 * 2
     gain = steps["break_even"] * steps["high_value"] - (1 - steps["break_even"]) * steps["stake"]
     np.testing.assert_allclose(gain, 0, atol=1e-9)
     np.testing.assert_allclose(sorted(steps["break_even"].unique()), BREAK_EVENS, atol=1e-4)
     # No two pairs share a thing.
     for thing, other in (("high", "low"), ("low", "high")):
         assert steps.groupby(thing)[other].nunique().tolist() == [1] * 5
-    assert steps.iloc[0]["text"] == (
+    assert steps[steps["chance"] == 0.2].iloc[0]["text"] == (
         "A coin is tossed. It lands on heads in 20% of all tosses. If it lands on heads, I win a "
         "car worth 100 dollars; if it lands on tails, I lose a pen worth 1 dollar. A bet costs a "
         "stake of 5.26 dollars; it comes back if I bet on the right side. "
@@ -163,12 +164,7 @@ def test_ladder_stakes_break_even_where_they_say():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bet_questions(ITEMS, modalities=["roulette"]), "modalities must be of coin, dice"),
-        (
-            lambda: ladder_questions(ITEMS, chances=(1.0,)),
-            "chances must lie strictly between 0 and 1",
-        ),
-        (lambda: bet_questions(ITEMS, splits=["t"]), "splits must be of .*; received 't'"),
+        (lambda: bet_questions(ITEMS, splits=["t"]), "split must be one of .*; received 't'"),
         (lambda: score_choices("m", bet_questions(ITEMS)), "causal model; received a str"),
     ],
 )

@@ -8,13 +8,7 @@ import pytest
 import elicitation
 from coherence import InputError
 from elicitation import Design
-from elicitation.batteries.bets.words import choose_in_words
-from elicitation.batteries.mixing import elicit_mixing
-from elicitation.inspect_logs import (
-    read_inspect_bets,
-    read_inspect_mixing,
-    read_inspect_runs,
-)
+from elicitation.inspect_logs import read_inspect_runs
 
 QUESTIONS = {"network": "asia", "contexts": 12, "reps": 1, "prompts": "standard", "iterated": False}
 
@@ -115,21 +109,8 @@ def test_metrics_are_the_share_parsed_and_the_error_to_the_truth(run_task):
         (BELIEFS, {"contexts": "many"}, "contexts"),
         (BELIEFS, {"network": "azia"}, "asia"),
         (BELIEFS, {"prompts": "kind"}, "prompts"),
-        ("mixing", {"draws": 0}, "draws"),
     ],
 )
 def test_arguments_out_of_range_are_named(run_task, task, arguments, named):
     with pytest.raises(InputError, match=named):
         run_task(task, task_args=arguments)
-
-
-@pytest.mark.lengthy
-def test_batteries_give_the_questions_and_answers_of_a_session(run_task, session):
-    log = run_task("mixing", task_args={"draws": 2})
-    answers = session(elicit_mixing, draws=2)
-    pd.testing.assert_frame_equal(read_inspect_mixing(log.location), answers)
-    questions, answers = read_inspect_bets(run_task("bets", limit=40).location)
-    assert set(questions["kind"]) == {"value"}
-    assert len(answers) == 40
-    asked = session(choose_in_words, questions)
-    pd.testing.assert_frame_equal(answers, asked, check_dtype=False)
