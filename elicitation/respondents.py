@@ -3,6 +3,7 @@
 Nothing is imported before it is asked for, so that ``--help`` stays fast.
 """
 
+import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -76,32 +77,20 @@ class Local(Respondent):
         """Load it as one that writes, or chooses where its configuration says so."""
         from elicitation.models.local.loading import is_multiple_choice
 
-        options = self.options
-        names = ("revision", "batch_size", "dtype", "device", "device_map")
-        settings: dict[str, Any] = {name: getattr(options, name) for name in names}
-        settings = {name: value for name, value in settings.items() if value is not None}
+        options, settings = self.options, dict[str, Any]()
         # A map from part to device, or the name of a way to make one.
         if (options.device_map or "").lstrip().startswith("{"):
             settings["device_map"] = json_object(str(options.device_map), "--set device_map")
-        # A model that chooses has no chat template: --chat and --set system are for the others.
+        # A model that chooses writes nothing: --chat, --set system and prefill are for the others.
         if chooses and is_multiple_choice(self.place, revision=options.revision):
-            if options.prefill:
-                from coherence.errors import InputError
-
-                raise InputError(
-                    "--set prefill needs a model that writes its answers; "
-                    f"{self.place} chooses among options. Leave it out."
-                )
             from elicitation.models.local.multiple_choice import load_multiple_choice_model
 
             load: Callable[..., Any] = load_multiple_choice_model
         else:
             from elicitation.models.local.causal import load_causal_model as load
-
-            settings |= {name: getattr(options, name) for name in ("chat", "system", "prefill")}
         if sys.stderr.isatty():  # what the first seconds or minutes go by with
             print(f"loading {clean(Path(self.place).name, limit=60)}", file=sys.stderr)
-        return load(self.place, **settings)
+        return load(self.place, **arguments_of(load, options) | settings)
 
 
 class Hosted(Respondent):
@@ -133,11 +122,13 @@ class Hosted(Respondent):
     def _connected(self) -> "HostedModel":
         from elicitation.models.hosted.model import connect
 
-        names = (
-            *("server", "server_name", "max_connections", "timeout", "api_key_env", "extra_body"),
-            *("chat", "system", "reasoning_effort", "chat_template_kwargs"),
-        )
-        return connect(self.place, **{name: getattr(self.options, name) for name in names})
+        return connect(self.place, **arguments_of(connect, self.options))
+
+
+def arguments_of(function: Callable[..., Any], options: ModelOptions) -> dict[str, Any]:
+    """Return the options that are parameters of a function, by their names, as far as given."""
+    given = {name: getattr(options, name, None) for name in inspect.signature(function).parameters}
+    return {name: value for name, value in given.items() if value is not None and name != "model"}
 
 
 class Agent(Respondent):

@@ -4,20 +4,20 @@ A file is checked as a whole before anything is loaded, and all its errors are r
 tables hold options of ``coherence elicit`` by their names.
 
 A run goes through all sessions, one model in memory at a time: what the store has is not asked
-again. It notes under which fingerprint the model of a session answers, so that a table can be laid
-out from the store without the model. A session is finished where the store has every answer that
-the study file asks for now.
+again, and every table is laid out anew. It notes a digest of what was asked beside each table: a
+session is finished where its table answers what the study file asks for now.
 
 Everything in a report follows from the tables of sessions and the study file, so that equal tables
 make equal bytes.
 """
 
+import hashlib
 import json
 import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -55,10 +55,8 @@ from elicitation.respondents import (
 )
 
 if TYPE_CHECKING:
-    from elicitation.asking.ask import Progress
-    from elicitation.asking.session import Tally
     from elicitation.asking.store import AnswerStore
-    from elicitation.models.base import Answer, Model, Request
+    from elicitation.models.base import Model
     from elicitation.questions.plan import Plan
 
 
@@ -276,19 +274,6 @@ _MATTERS_NOT = (
 )
 
 
-@dataclass(frozen=True)
-class StoredModel:
-    """The model of a session, as far as its answers are in a store."""
-
-    name: str
-    fingerprint: str
-    constrains_tokens: bool
-
-    def generate(self, requests: "Sequence[Request]") -> "list[Answer]":
-        """Raise: nothing is asked."""
-        raise CoherenceError(f"the store of the study has no answers of {self.name}. Run it again.")
-
-
 @dataclass
 class Done:
     """What a run did."""
@@ -341,40 +326,37 @@ class Session:
         """Return its questions."""
         return plan_of(self.options, self.source(), design_of(self.options))
 
-    def answered(self, held: Set[str]) -> "Model | None":
-        """Return the model whose answers are complete in the store; None where some are missing.
-
-        `held` is what `held_answers` says of the folder.
-        """
-        if self.options.agent is not None:  # which is at hand
-            model = self.load()
-        else:
-            noted = _noted(self.folder).get(self.label, {})
-            if noted.get("options") != self.said:
-                return None
-            model = StoredModel(self.model, noted["fingerprint"], noted["constrains_tokens"])
-        keys = {question.key(model.fingerprint) for question in self.plan().questions}
-        return model if keys <= held else None
+    @property
+    def mark(self) -> str:
+        """Digest of the questions and of all that an answer or its reading depends on."""
+        said = {key: it for key, it in asdict(self.options).items() if key not in _MATTERS_NOT}
+        keys = sorted({question.key("") for question in self.plan().questions})
+        return hashlib.sha256(json.dumps([said, keys], default=str).encode()).hexdigest()
 
     @property
-    def said(self) -> dict[str, Any]:
-        """The options that a question, an answer or its reading depends on."""
-        said = {key: it for key, it in asdict(self.options).items() if key not in _MATTERS_NOT}
-        return dict(json.loads(json.dumps(said, default=str)))
+    def is_finished(self) -> bool:
+        """Whether its table has the answers to what is asked now."""
+        return self.path.exists() and _noted(self.folder).get(self.label) == self.mark
 
     def ask(self, model: "Model", store: "AnswerStore") -> int:
         """Ask what the store lacks, and write the table; return how many answers were asked."""
-        from elicitation.asking.ask import constrains_tokens
+        from coherence.runs.write import write_runs
+        from elicitation.asking.session import run_plan
 
-        noted = {
-            "options": self.said,
-            "fingerprint": model.fingerprint,
-            "constrains_tokens": constrains_tokens(model),
-        }
-        every = {**_noted(self.folder), self.label: noted}
-        replace_text(self.folder / SESSIONS, json.dumps(every, indent=1) + "\n")
         with answer_progress(self.label) as progress:
-            tally = self.lay_out(model, store, self.options.keep_going, progress)
+            runs, tally = run_plan(
+                model,
+                self.plan(),
+                store,
+                batch_size=self.options.drawn_at_a_time,
+                keep_going=self.options.keep_going,
+                progress=progress,
+            )
+        named = runs.assign(task=self.task, model=self.model)
+        self._note("")  # whatever was finished is no longer, should this be the end of it
+        # When an answer came is in the store: tables made at other times are equal.
+        write_runs(named.drop(columns="created", errors="ignore"), self.path)
+        self._note(self.mark)
         print(
             f"{self.label}: {counted(tally.asked, 'answer')} asked, {tally.reused} found, "
             f"{tally.readable / tally.total:.1%} of answers parsed",
@@ -383,46 +365,18 @@ class Session:
         print(tally.warning, end="", file=sys.stderr)
         return tally.asked
 
-    def lay_out(
-        self,
-        model: "Model",
-        store: "AnswerStore",
-        keep_going: bool = True,
-        progress: "Progress | None" = None,
-    ) -> "Tally":
-        """Write the table of the answers in the store; what it lacks, the model is asked for."""
-        from coherence.runs.write import write_runs
-        from elicitation.asking.session import run_plan
-
-        runs, tally = run_plan(
-            model,
-            self.plan(),
-            store,
-            batch_size=self.options.drawn_at_a_time,
-            keep_going=keep_going,
-            progress=progress,
-        )
-        named = runs.assign(task=self.task, model=self.model)
-        # When an answer came is in the store: tables made at other times are equal.
-        write_runs(named.drop(columns="created", errors="ignore"), self.path)
-        return tally
+    def _note(self, mark: str) -> None:
+        noted = {**_noted(self.folder), self.label: mark}
+        replace_text(self.folder / SESSIONS, json.dumps(noted, indent=1) + "\n")
 
 
-def _noted(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return under which fingerprints the models of sessions answered."""
+def _noted(folder: Path) -> dict[str, Any]:
+    """Return the marks of sessions whose tables were written."""
     try:
         noted = json.loads((folder / SESSIONS).read_text(encoding="utf-8"))
     except (OSError, ValueError):  # none yet, or cut by whoever edits it
         return {}
     return noted if isinstance(noted, dict) else {}
-
-
-def held_answers(folder: Path) -> set[str]:
-    """Return the keys of the answers in the store of a study."""
-    from elicitation.asking.store import read_store
-
-    store = folder / STORE
-    return {row.key for row in read_store(store)} if store.exists() else set()
 
 
 def check_sessions(sessions: list[Session]) -> None:
@@ -480,12 +434,11 @@ def render_outlook(sessions: Sequence[Session]) -> str:
     from coherence.report.screen import render_parts
     from elicitation.asking.store import preview
 
-    held = held_answers(sessions[0].folder)
     rows, n_left = [], 0
     for session in sessions:
         name = respondent_of(session.options, session.source()).stored_name
         seen = preview(session.plan().questions, model_name=name, store=session.folder / STORE)
-        finished = session.answered(held) is not None
+        finished = session.is_finished
         n_left += 0 if finished else seen.n_left
         state = "finished" if finished else "begun" if seen.n_stored else "not begun"
         row = {"model": session.model, "task": session.task, "state": state}
@@ -500,19 +453,15 @@ REPORT, COMPARE, PAPER = "report", "compare", "paper"
 
 def write_study_report(study: Study, folder: Path, *, n_jobs: int = 1) -> None:
     """Analyse what is finished, compare the models, and write what follows into the folder."""
-    held = held_answers(folder)
-    states = [(each, each.answered(held)) for each in study.sessions]
-    if not any(model for _, model in states):
+    finished = [each for each in study.sessions if each.is_finished]
+    if not finished:
         raise InputError(
             f"nothing of study {study.path} is finished in {folder}; "
             f"'coherence study run {study.path}' asks."
         )
-    prepare_folder(folder / RUNS)
-    with AnswerStore(folder / STORE) as store:
-        finished = [(unit, unit.lay_out(model, store)) for unit, model in states if model]
-    tables = [read_file(unit.path).table for unit, _ in finished]
+    tables = [read_file(each.path).table for each in finished]
     runs = validate_runs(pd.concat(tables, ignore_index=True))
-    names = "; ".join(clean(unit.label) for unit, _ in finished)
+    names = "; ".join(clean(unit.label) for unit in finished)
     print(f"analysing {counted(len(finished), 'table')}: {names}", file=sys.stderr)
     report = _analyse(study, runs, folder, n_jobs)
     print("comparing the models", file=sys.stderr)
@@ -521,7 +470,7 @@ def write_study_report(study: Study, folder: Path, *, n_jobs: int = 1) -> None:
     print(f"{clean(study.name)}\n\n{render_report(report.evaluations, more=str(page))}")
     if compared:
         print(f"\n{compared}")
-    if missing := [unit.label for unit, model in states if model is None]:
+    if missing := [each.label for each in study.sessions if each not in finished]:
         print(f"not finished, and left out: {clean('; '.join(missing))}", file=sys.stderr)
     print(f"wrote the report, see {page}", file=sys.stderr)
 

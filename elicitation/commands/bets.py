@@ -248,10 +248,10 @@ paper DIR  folder for the tables as the paper lays them out, as Markdown, LaTeX 
 model DIR  folder of the model to begin with, as written by save_pretrained
 device NAME  torch device (default: a GPU if there is one)
 items FILE  things of your own: .csv with columns item, value, split and perhaps price
-batch_size  questions per update (default: 32)
-learning_rate RATE  of AdamW, constant (default: 5e-5)
-goal SHARE  stop at this share of right development answers (default: 0.9)
-epochs  stop after so many epochs in any case (default: 20)
+batch_size 1..  questions per update (default: 32)
+learning_rate RATE 0..  of AdamW, constant (default: 5e-5)
+goal SHARE 0..1  stop at this share of right development answers (default: 0.9)
+epochs 1..  stop after so many epochs in any case (default: 20)
 seed 0..  seed of the training (default: 0)
 """
 

@@ -70,17 +70,14 @@ def _ask(study: "Study", folder: Path) -> "tuple[Done, bool]":
     """Ask what is missing; return what was done, and whether any session is finished."""
     from coherence.cli.folders import prepare_folder
     from elicitation.asking.store import answer_store
-    from elicitation.study import RUNS, STORE, ask_sessions, held_answers
+    from elicitation.study import RUNS, STORE, ask_sessions
 
     prepare_folder(folder)
     prepare_folder(folder / RUNS)
     with answer_store(folder / STORE) as store:
         done = ask_sessions(study.sessions, store)
     _tell(done)
-    held = held_answers(folder)
-    return done, done.finished + done.found > 0 or any(
-        each.answered(held) for each in study.sessions
-    )
+    return done, any(each.is_finished for each in study.sessions)
 
 
 def _tell(done: "Done") -> None:

@@ -101,10 +101,14 @@ def _convert(gguf: Path, folder: Path) -> None:
     """Write the causal model of a GGUF file as ``save_pretrained`` does, in float32."""
     from transformers import AutoModelForCausalLM
 
-    from elicitation.models.local.loading import Placement, find_source, load_network, save_network
+    from elicitation.models.local.loading import find_source, load_network, save_network
 
     network, tokenizer, _ = load_network(
-        find_source(gguf), AutoModelForCausalLM, Placement("float32", "cpu"), as_what="causal model"
+        find_source(gguf),
+        AutoModelForCausalLM,
+        as_what="causal model",
+        dtype="float32",
+        device="cpu",
     )
     # What was loaded remembers that its weights were quantised, and refuses to be saved.
     config = copy.deepcopy(network.config)

@@ -225,16 +225,18 @@ def _beliefs(words: dict[str, str], templates: PromptSet, design: Design) -> lis
             f"received {', '.join(prompts) or 'none'}.{nearest}"
         )
     way = design.belief_way
-    if not way.how.asks_yes_no:
+    if way.how.asks_yes_no:
+        spec = QuestionSpec("belief", design.belief, BELIEF_LABELS, way=way)
+        once = [(spec, templates.yes_no.fill(**words))]
+    else:
         words = words | label_words(BELIEF_LABELS)
         chosen = [templates.belief[name] for name in prompts]
-        return [
+        once = [
             (QuestionSpec("belief", each.name, BELIEF_LABELS, each.form, way), each.fill(**words))
             for each in chosen
         ]
-    spec = QuestionSpec("belief", design.belief, BELIEF_LABELS, way=way)
-    # The draws are one text; their numbers tell them apart.
-    return [(spec, templates.yes_no.fill(**words))] * way.how.n_answers(design)
+    # The answers that a belief is made of are to one text; their numbers tell them apart.
+    return [asked for asked in once for _ in range(way.how.n_answers(design))]
 
 
 def _law(

@@ -31,7 +31,7 @@ from coherence.decoding.decode import BELIEF_LABELS, Form
 from coherence.errors import InputError, closest
 from coherence.runs.columns import FRAMES, LEVEL_OPTIONS
 from coherence.runs.formats import require_path
-from elicitation.options import Decision
+from elicitation.options import Belief, Decision
 
 LETTERS = ("A", "B")
 """The answers: options are named in this order."""
@@ -407,7 +407,7 @@ def case_words(
     return words
 
 
-RESERVED = ("token", "sampled")
+RESERVED = tuple(way for way in get_args(Belief) if way != "verbalised")
 """Values of the `prompt` column that stand for ways of eliciting and not for a prompt variant."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")

@@ -28,7 +28,6 @@ try:
 
     from elicitation.models.local.loading import (
         ModelSource,
-        Placement,
         load_network,
         save_network,
         whole_folder,
@@ -118,18 +117,6 @@ class TuningRecipe:
     max_epochs: int = 20  # training ends here in any case
     weight_decay: float = 0.01  # of matrices; vectors have none
 
-    def __post_init__(self) -> None:
-        if self.batch_size < 1 or self.max_epochs < 1:
-            raise InputError(
-                "batch_size and max_epochs must be positive; "
-                f"received {self.batch_size} and {self.max_epochs}."
-            )
-        if not (self.learning_rate > 0 and 0 < self.goal <= 1 and self.weight_decay >= 0):
-            raise InputError(
-                "learning_rate must be positive, goal in (0, 1] and weight_decay at least 0; "
-                f"received {self.learning_rate}, {self.goal} and {self.weight_decay}."
-            )
-
 
 def fine_tune(
     folder: str | os.PathLike[str],
@@ -162,7 +149,8 @@ def fine_tune(
     network, tokenizer, _ = load_network(
         from_folder,
         AutoModelForMultipleChoice,
-        Placement("float32", device),
+        dtype="float32",
+        device=device,
         as_what="multiple-choice model",
         new_head=True,  # it is what fine-tuning is for
     )

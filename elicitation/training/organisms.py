@@ -28,7 +28,6 @@ import numpy.typing as npt
 from coherence.decoding.decode import BELIEF_LABELS
 from coherence.errors import InputError, MissingExtraError, closest
 from elicitation.models.local.loading import (
-    Placement,
     find_source,
     load_network,
     save_network,
@@ -404,7 +403,8 @@ def train_tiny_causal(
         network, tokenizer, _ = load_network(
             find_source(start),
             AutoModelForCausalLM,
-            Placement("float32", "cpu"),
+            dtype="float32",
+            device="cpu",
             as_what="causal language model",
         )
     shelves = {

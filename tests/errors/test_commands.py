@@ -115,7 +115,7 @@ LINES = {
     "bets --model m train --modality coin --out x": "--model does not belong to 'coherence bets tr",
     "bets --no-chat transfer --out x": "--chat does not belong to 'coherence bets tr",
     "bets train --modality coin --out x": "--model DIR is missing",
-    "bets train --modality coin --out x --model m --goal 2": "goal in (0, 1]",
+    "bets train --modality coin --out x --model m --goal 2": "--goal must be at least 0",
     "study run no.toml": "no.toml cannot be read",
     "models fetch smollm3": "Did you mean 'smollm2'?",
 }

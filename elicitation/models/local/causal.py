@@ -39,10 +39,8 @@ from elicitation.models.local.forward import (
 )
 from elicitation.models.local.loading import (
     UNQUANTISED,
-    Placement,
     find_source,
     load_network,
-    require_transformers,
 )
 from elicitation.models.local.prompts import DAY, Prompting
 from elicitation.models.local.scoring import (
@@ -282,8 +280,11 @@ def load_causal_model(
         System message before every text; needs a chat template that has room for one.
     prefill : str
         What every answer begins with, as if the model had said it.
-    dtype, device, device_map
-        As of `Placement`.
+    dtype : {"auto", "float32", "bfloat16", "float16"}
+        Precision; "auto" is bfloat16 on an accelerator that has it, else float32.
+    device, device_map : str or Mapping
+        A torch device, "auto" for the first CUDA device if there is one; or what transformers takes
+        to spread a model over devices.
 
     Returns
     -------
@@ -304,11 +305,12 @@ def load_causal_model(
     'blank'
     """
     source = find_source(model, revision=revision)
-    placement = Placement(dtype, device, device_map)
     network, tokenizer, dtype = load_network(
         source,
         AutoModelForCausalLM,
-        placement,
+        dtype=dtype,
+        device=device,
+        device_map=device_map,
         as_what="causal language model",
         remedy="Use a complete copy of the model.",
         padding_side="left",
@@ -372,7 +374,6 @@ class CausalModel(Prompting, ReadsForms):
         prefill: str = "",
         reading: ReadingMode | NetworkReading | None = None,
     ) -> None:
-        require_transformers(network, tokenizer)
         super().__init__(tokenizer, name=name, chat=chat, system=system, prefill=prefill)
         self.network, self.fingerprint = network, fingerprint
         self._reading = reading or NetworkReading(network, name)

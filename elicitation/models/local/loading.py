@@ -227,47 +227,6 @@ DTYPES = ("float32", "bfloat16", "float16")
 _LAYER = re.compile(r"(.+\.)?(layers?|h|blocks?)\.\d+\.")
 
 
-def require_transformers(network: Any, tokenizer: Any) -> None:
-    """Refuse what are not a network and a tokenizer of transformers."""
-    import torch
-    from transformers import PreTrainedTokenizerBase
-
-    # A network within another module, to watch it, say, will do: it hands its config on.
-    config = getattr(network, "config", None)
-    is_network = isinstance(network, torch.nn.Module) and config is not None
-    is_tokenizer = isinstance(tokenizer, PreTrainedTokenizerBase)
-    if not (is_network and is_tokenizer):
-        what, value = ("tokenizer", tokenizer) if is_network else ("network", network)
-        raise InputError(
-            f"{what} must be one of transformers; received {type(value).__name__}. "
-            "Load a folder or a name with load_causal_model or load_multiple_choice_model."
-        )
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Where a model runs and in what form."""
-
-    # precision of the weights; "auto" is bfloat16 on an accelerator that has it, else float32
-    dtype: str = "auto"
-    device: str = "auto"  # a torch device; "auto" is the first CUDA device, else the processor
-    # handed to transformers as it is, to spread a model over devices; it takes the place of
-    # `device`
-    device_map: str | Mapping[str, Any] | None = None
-
-    def check(self) -> None:
-        """Raise for what cannot be done, before anything is loaded."""
-        if self.device_map is None:
-            return
-        if self.device != "auto":
-            raise InputError(
-                f"device_map says where the parts of a model go; received device "
-                f"{self.device!r} beside it. Leave one of them out."
-            )
-        if find_spec("accelerate") is None:
-            raise MissingExtraError("device-map", "A device map")
-
-
 # In fingerprints that stores hold.
 UNQUANTISED = ";quantization=None"
 
@@ -275,23 +234,36 @@ UNQUANTISED = ";quantization=None"
 def load_network(
     source: ModelSource,
     architecture: Any,
-    placement: Placement,
     *,
     as_what: str,
+    dtype: str = "auto",
+    device: str = "auto",
+    device_map: str | Mapping[str, Any] | None = None,
     remedy: str = "Use a complete copy of the model.",
     new_head: bool = False,
     **tokenizer_options: Any,
 ) -> tuple[Any, Any, str]:
-    """Load a network and its tokenizer; with `new_head` its head may begin with random weights."""
+    """Load a network and its tokenizer; with `new_head` its head may begin with random weights.
+
+    `dtype` "auto" is bfloat16 on an accelerator that has it, else float32; `device` "auto" the
+    first CUDA device, else the processor. `device_map` goes to transformers as it is, to spread a
+    model over devices, and takes the place of `device`.
+    """
     from transformers import AutoTokenizer
 
-    device, dtype = choose_device(placement.device, placement.dtype)
-    placement.check()
+    if device_map is not None and device != "auto":
+        raise InputError(
+            f"device_map says where the parts of a model go; received device {device!r} beside it. "
+            "Leave one of them out."
+        )
+    if device_map is not None and find_spec("accelerate") is None:
+        raise MissingExtraError("device-map", "A device map")
+    device, dtype = choose_device(device, dtype)
     # Code that comes with a model would run with the rights of the user.
     common = {**source.options, "trust_remote_code": False}
     weights: dict[str, Any] = {"dtype": dtype}
     weights |= {} if source.kind == "gguf" else {"use_safetensors": True}
-    weights |= {} if placement.device_map is None else {"device_map": placement.device_map}
+    weights |= {} if device_map is None else {"device_map": device_map}
     with _reading(source):
         try:
             _require_class(source, architecture, as_what)
@@ -328,7 +300,7 @@ def load_network(
                 f"as {name}: the two belong to different models. Use a complete copy of one."
             )
     # With a map, transformers has put it where it runs, and it must not be moved.
-    network = (network if placement.device_map is not None else network.to(device)).eval()
+    network = (network if device_map is not None else network.to(device)).eval()
     return network, tokenizer, dtype
 
 

@@ -19,10 +19,8 @@ from elicitation.models.base import Answer, Request, require_requests
 from elicitation.models.local.forward import learnt_positions
 from elicitation.models.local.loading import (
     UNQUANTISED,
-    Placement,
     find_source,
     load_network,
-    require_transformers,
 )
 
 # Tokenizers that know no limit carry a number of this size.
@@ -45,11 +43,12 @@ def load_multiple_choice_model(
     if batch_size < 1:
         raise InputError(f"batch_size must be positive; received {batch_size}.")
     source = find_source(model, revision=revision)
-    placement = Placement(dtype, device, device_map)
     network, tokenizer, dtype = load_network(
         source,
         AutoModelForMultipleChoice,
-        placement,
+        dtype=dtype,
+        device=device,
+        device_map=device_map,
         as_what="multiple-choice model",
         # An encoder that was never taught to choose would get a head of random numbers.
         remedy="Use a model that was trained with a multiple-choice head.",
@@ -73,7 +72,6 @@ class MultipleChoiceModel:
     def __init__(
         self, network: Any, tokenizer: Any, *, name: str, fingerprint: str, batch_size: int = 64
     ) -> None:
-        require_transformers(network, tokenizer)
         self.network, self.tokenizer = network, tokenizer
         self.name, self.fingerprint, self.batch_size = name, fingerprint, batch_size
         # Beyond it an embedding would fail with an index error, or a tokenizer cut in silence.

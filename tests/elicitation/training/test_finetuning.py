@@ -90,7 +90,6 @@ LONG = TrainingSet(("a " * 200,), (("x", "y"),), (0,))
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda _: TuningRecipe(goal=0), "goal in"),
         (lambda _: fine_tune("/nowhere", "/tmp/x", LESSONS, LESSONS), "Give a folder written by"),
         (lambda base: fine_tune(base, "/tmp/x", LONG, LONG, device="cpu"), "the 128 of the model"),
         (
