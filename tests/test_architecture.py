@@ -21,7 +21,7 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 36_426,
+    "coherence": 36_422,
     "coherence/analysis": 4_058,
     "coherence/batteries": 4_648,
     "coherence/checks": 6_422,
@@ -29,19 +29,19 @@ BUDGET = {
     "coherence/decoding": 1_008,
     "coherence/plots": 1_701,
     "coherence/report": 5_021,
-    "coherence/runs": 5_850,
+    "coherence/runs": 5_846,
     "coherence/statistics": 4_075,
-    "elicitation": 15_005,
-    "elicitation/asking": 1_309,
-    "elicitation/batteries": 2_380,
-    "elicitation/commands": 1_567,
-    "elicitation/models": 3_719,
-    "elicitation/questions": 1_998,
+    "elicitation": 14_532,
+    "elicitation/asking": 1_291,
+    "elicitation/batteries": 2_269,
+    "elicitation/commands": 1_459,
+    "elicitation/models": 3_694,
+    "elicitation/questions": 1_973,
     "elicitation/spelling": 801,
-    "elicitation/training": 1_026,
+    "elicitation/training": 1_014,
     "bayesnets": 4_981,
     "benchmarks": 6_791,
-    "tests": 27_270,
+    "tests": 27_226,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
