@@ -221,7 +221,7 @@ def cmi(
     if published:
         return _published(result, nearest, every_row, n_bootstraps, generator)
     contexts = contexts_of(choices)
-    cuts, pooled = permutation_blocks(contexts.belief, contexts.group)
+    cuts = permutation_blocks(contexts.belief, contexts.group)
     nothing = SEPARATED if separated(choices) else settled_by_groups(contexts)
     if nothing := nothing or too_few(cuts[0], contexts.state):
         return replace(result, reason=nothing)
@@ -250,7 +250,6 @@ def cmi(
             **settings,
             "window": window,
             "cluster of resampling": choices.clusters.name,
-            **({"pooled": pooled} if pooled else {}),
             **permuted.settings,
         },
         details=pd.DataFrame(

@@ -50,7 +50,7 @@ def permuted_states(
     undefined: Sufficiency,
 ) -> Sufficiency:
     """Fill in the test of whether states of whole contexts are exchangeable at like belief."""
-    cuts, pooled = permutation_blocks(contexts.belief, contexts.group)
+    cuts = permutation_blocks(contexts.belief, contexts.group)
     if few := too_few(cuts[0], contexts.state):
         return replace(undefined, reason=few, lack=Lack.CASES)
     basis = explained_by(contexts.belief, contexts.group)
@@ -104,11 +104,7 @@ def permuted_states(
         reason=MOVES_MOST.format(other) if other else "",
         statistic=float(row["estimate"]),
         pvalue=float(permuted.pvalues[0]),
-        settings={
-            **undefined.settings,
-            **({"pooled": pooled} if pooled else {}),
-            **permuted.settings,
-        },
+        settings={**undefined.settings, **permuted.settings},
         component=row["component"],
         tested=f"all {' and '.join(several)} together" if slopes is not None and several else None,
         details=details,

@@ -123,8 +123,8 @@ def settled_by_groups(contexts: Contexts) -> str:
     return GROUP_IS_CASE.format(n=len(states)) if len(states) > 1 and states.max() == 1 else ""
 
 
-def permutation_blocks(summary: Floats, group: Codes | None = None) -> tuple[list[Codes], str]:
-    """Put contexts of like belief into blocks, within which states are exchangeable.
+def permutation_blocks(summary: Floats, group: Codes | None = None) -> list[Codes]:
+    """Put contexts of a group and like belief into blocks, within which states are exchangeable.
 
     Equal beliefs (to 1e-9) stay together, and neighbouring ones are joined until a block holds
     four contexts, unless more than a tenth of the range lies between two of them. Of several
@@ -133,45 +133,19 @@ def permutation_blocks(summary: Floats, group: Codes | None = None) -> tuple[lis
     first block ends or in which column is followed backwards, so that no single context moves all
     borders of the result.
     """
-    pooled, note = (np.zeros(len(summary), dtype=np.int64), "")
-    if group is not None:
-        pooled, note = _pooled(summary, group)
+    group = np.zeros(len(summary), dtype=np.int64) if group is None else group
     cuts: list[Codes] = []
     for cut in range(CUTS):
         blocks, n_blocks = np.empty(len(summary), dtype=np.int64), 0
-        for number in np.unique(pooled):
-            rows = np.flatnonzero(pooled == number)
+        for number in np.unique(group):
+            rows = np.flatnonzero(group == number)
             inside = _blocks(summary[rows], cut)
             blocks[rows] = inside + n_blocks
             n_blocks += int(inside.max()) + 1
         blocks = pd.factorize(blocks)[0]  # the same blocks have the same numbers, from either end
         if not any(np.array_equal(blocks, other) for other in cuts):
             cuts.append(blocks)
-    return cuts, note
-
-
-def _pooled(summary: Floats, group: Codes) -> tuple[Codes, str]:
-    sizes = np.bincount(group)
-    small = np.flatnonzero((sizes > 0) & (sizes < BLOCK))
-    if not small.size:
-        return group, ""
-    first = summary.reshape(len(summary), -1)[:, 0]
-    mean = np.bincount(group, weights=first)[small] / sizes[small]
-    order = small[np.lexsort([small, as_levels(mean)])]
-    held = np.cumsum(sizes[order])
-    # A pool ends with the group that fills it; what is left at the end goes to the last.
-    pool, start = np.zeros(order.size, dtype=np.int64), 0
-    for at in range(order.size):
-        pool[at] = pool[at - 1] if at else 0
-        if at and held[at - 1] - start >= BLOCK and held[-1] - held[at - 1] >= BLOCK:
-            pool[at], start = pool[at - 1] + 1, held[at - 1]
-    pooled = np.arange(sizes.size)
-    pooled[order] = sizes.size + pool
-    n_contexts = int(sizes[small].sum())
-    return pooled[group], (
-        f"{n_contexts} contexts of {small.size} groups with fewer than {BLOCK} contexts were "
-        "pooled with groups of like mean belief"
-    )
+    return cuts
 
 
 def _blocks(summary: Floats, cut: int) -> Codes:

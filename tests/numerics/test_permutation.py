@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coherence.statistics.canonical_order import in_canonical_order
 from coherence.statistics.evaluation import as_choices, evaluation_data
 from coherence.statistics.knn import belief_bins
 from coherence.statistics.permutation import (
@@ -28,27 +27,20 @@ from coherence.statistics.resample import (
     context_folds,
     percentile_interval,
 )
+from coherence.statistics.trees import in_canonical_order
 
 
 def test_equal_beliefs_stay_together_and_far_ones_apart_and_neighbours_fill_blocks_of_four():
     belief = np.array([0.1 + 0.2, 0.3, 0.3, 0.35, 0.4, 0.41, 0.42, 0.43, 0.44])
-    (blocks, *_), note = permutation_blocks(belief)
+    blocks, *_ = permutation_blocks(belief)
     assert blocks.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1]  # the last joins what is before it
-    assert note == ""
-    (blocks, *_), _ = permutation_blocks(np.array([0.1, 0.12, 0.5, 0.52, 0.54, 0.9, 0.9, 0.9, 0.9]))
+    blocks, *_ = permutation_blocks(np.array([0.1, 0.12, 0.5, 0.52, 0.54, 0.9, 0.9, 0.9, 0.9]))
     assert blocks.tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2]
 
 
-def test_blocks_stay_within_groups_and_small_groups_are_pooled_by_mean_belief():
-    belief = np.array([0.5] * 10 + [0.1] * 3 + [0.9] * 3 + [0.12] * 3 + [0.88] * 3)
-    group = np.repeat([0, 1, 2, 3, 4, 5], [5, 5, 3, 3, 3, 3])
-    (blocks, *_), note = permutation_blocks(belief, group)
-    assert len(set(blocks[:5])) == len(set(blocks[5:10])) == 1
-    assert blocks[0] != blocks[5]
-    assert blocks[10] == blocks[16]  # beliefs .1 and .12 of two groups
-    assert blocks[13] == blocks[19]
-    assert blocks[10] != blocks[13]
-    assert note.startswith("12 contexts of 4 groups")
+def test_blocks_stay_within_groups():
+    blocks, *_ = permutation_blocks(np.full(13, 0.5), np.repeat([0, 1, 2], [5, 5, 3]))
+    assert blocks.tolist() == [0] * 5 + [1] * 5 + [2] * 3
 
 
 def test_arrangements_are_listed_once_each():
@@ -116,17 +108,17 @@ def test_a_pvalue_near_the_level_is_drawn_longer():
 def test_several_columns_are_joined_with_their_nearest_neighbours():
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     points = np.repeat(corners, 5, axis=0) + np.tile(np.arange(5)[:, None] / 100, (3, 2))
-    (blocks, *_), _ = permutation_blocks(points)
+    blocks, *_ = permutation_blocks(points)
     assert [len(set(blocks[start : start + 5])) for start in (0, 5, 10)] == [1, 1, 1]
     assert len(set(blocks)) == 3
 
 
 def test_cuts_differ_in_their_borders_and_equal_ones_count_once():
-    cuts, _ = permutation_blocks(np.arange(43) / 100)
+    cuts = permutation_blocks(np.arange(43) / 100)
     below, above = ([int((blocks == blocks[end]).sum()) for blocks in cuts] for end in (0, -1))
     assert below[0::2] == above[1::2] == [4, 5]  # where the first block ends, from either end
     assert all(np.bincount(blocks).min() >= 4 for blocks in cuts)
-    cuts, _ = permutation_blocks(np.repeat([0.2, 0.4, 0.6], 8))
+    cuts = permutation_blocks(np.repeat([0.2, 0.4, 0.6], 8))
     assert len(cuts) == 1
 
 

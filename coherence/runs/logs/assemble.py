@@ -44,7 +44,7 @@ from coherence.runs.logs.answers import (
     answers_of,
     names_of,
 )
-from coherence.runs.read import examined, state_columns, told_apart
+from coherence.runs.read import examined
 from coherence.runs.roles import doubt_percent
 from coherence.runs.runs import MEANT, REFERENCE
 from coherence.runs.states import YES, folded, named_state, typed_option, zero_or_one
