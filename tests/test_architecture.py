@@ -21,16 +21,16 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 36_422,
+    "coherence": 36_391,
     "coherence/analysis": 4_058,
     "coherence/batteries": 4_648,
-    "coherence/checks": 6_422,
+    "coherence/checks": 6_417,
     "coherence/cli": 1_682,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_701,
     "coherence/report": 5_021,
     "coherence/runs": 5_846,
-    "coherence/statistics": 4_075,
+    "coherence/statistics": 4_049,
     "elicitation": 14_532,
     "elicitation/asking": 1_291,
     "elicitation/batteries": 2_269,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_014,
     "bayesnets": 4_981,
     "benchmarks": 6_791,
-    "tests": 27_226,
+    "tests": 27_218,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
