@@ -8,9 +8,7 @@ from scipy.special import softmax
 from coherence import (
     InputError,
     analyze,
-    calibration_test,
     cmi_test,
-    predictive_gain_test,
     simulate,
     sufficiency_test,
 )
@@ -116,25 +114,6 @@ def test_a_belief_in_the_state_or_in_its_absence(test, seed):
     assert other.pvalue == pytest.approx(one.pvalue, abs=MONTE_CARLO)
 
 
-@pytest.mark.lengthy
-def test_folds_of_the_gain_know_no_order_and_no_names():
-    belief, action, truth, context = a_table(1)
-    shuffled = np.random.default_rng(0).permutation(belief.size)
-    pvalues = {
-        predictive_gain_test(*rows, context=of_rows).pvalue
-        for *rows, of_rows in (
-            (belief, action, truth, context),
-            (1 - belief, action, 1 - truth, context),
-            (1 - belief, action, truth, context),  # the belief in the other state
-            (belief, np.where(action == "yes", "a", "z"), np.where(truth, "b", "c"), -context),
-            (belief[shuffled], action[shuffled], truth[shuffled], context[shuffled]),
-            (belief.astype(np.float32), action, truth, context),
-            (belief + 1e-12 * np.cos(shuffled), action, truth, context),
-        )
-    }
-    assert len(pvalues) == 1
-
-
 def test_floats_of_fewer_bits_in_a_table():
     belief, action, truth, context = a_table(2)
     runs = pd.DataFrame({"p": belief, "action": action, "theta": truth, "context": context})
@@ -158,22 +137,3 @@ def test_the_order_of_three_states(test):
         for order in ([0, 1, 2], [1, 2, 0], [2, 1, 0])
     ]
     assert np.ptp(pvalues) < MONTE_CARLO
-
-
-@pytest.mark.parametrize("test", [sufficiency_test, cmi_test, calibration_test])
-def test_one_belief_written_in_several_ways(test):
-    """Breaks if 0.3 and 1 - 0.7 part, in a column or among the reports of one case."""
-    belief, action, truth, context = a_table(4)
-    belief = belief.round(1)  # ties of cases
-    again = np.where(np.arange(belief.size) % 2, 1 - (1 - belief), (belief + 1) - 1)
-    assert (again != belief).any()
-    options = {"context": context, "rng": 0}
-    if test is not calibration_test:
-        options["action"] = action
-    results = {
-        (result.statistic, result.pvalue)
-        for result in (
-            test(each, truth=truth, **options) for each in (belief, again, np.float32(again))
-        )
-    }
-    assert len(results) == 1

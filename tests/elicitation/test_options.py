@@ -58,17 +58,3 @@ def test_what_one_place_takes_all_take_alike(key):
     word, value, expected = RIGHT[key]
     _, said = typed(key, word)
     assert getattr(said(), key) == getattr(from_table(AskOptions, {key: value}), key) == expected
-
-
-@pytest.mark.parametrize(
-    ("table", "named"),
-    [
-        ({"reps": True}, "reps must be a value, not true or false"),
-        ({"iterated": 1}, "iterated must be true or false"),
-        ({"prompts": {"a": 1}.keys()}, "prompts must be a text, a number or a list"),
-        ({"rep": 1}, "rep is unknown"),
-    ],
-)
-def test_values_of_a_file_that_no_word_can_be(table, named):
-    with pytest.raises(InputError, match=named):
-        from_table(AskOptions, table)

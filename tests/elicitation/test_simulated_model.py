@@ -103,23 +103,6 @@ def test_what_was_planted_is_found(asia, many, name):
         assert abs(plain["p"] - plain["p_true"]).mean() > 0.05
 
 
-@pytest.mark.lengthy
-def test_a_hidden_signal_moves_actions_and_not_reports_and_a_taste_belongs_to_the_case(asia, many):
-    agent, few = AGENTS["clairvoyant"].with_parameters(taste=0.0, hidden_signal=1.0), many.head(20)
-    rates, stated = [], []
-    for theta in (0, 1):
-        runs = session(agent, asia, few.assign(theta=theta), iterated=False, reps=20)
-        rates.append((runs["action"].dropna() == "yes").mean())
-        stated.append(runs["p"].tolist())
-    assert rates[1] - rates[0] > 0.3
-    assert stated[0] == stated[1]
-    agent = AGENTS["rational"].with_parameters(taste=50.0)
-    runs = session(agent, asia, many, iterated=False, reps=6)
-    by_case = runs[runs["action"].notna()].groupby("context")["action"]
-    assert (by_case.nunique() == 1).mean() > 0.85  # repetitions share it
-    assert by_case.first().nunique() == 3  # cases do not
-
-
 def test_temperature_zero_silences_the_noise(asia, many):
     noisy = agent_for_task(AGENTS["noisy"].with_parameters(taste=0.0), asia, many)
     for role in ("belief", "decision"):

@@ -228,13 +228,3 @@ def test_columns_of_evidence_may_come_in_any_order_and_words_hold_half_a_charact
         for features in (evidence, evidence[["c", "a", "b"]], evidence.replace("\ud800", "z"))
     )
     assert one == other == plain
-
-
-# Ctrl-C during the predictive gain: raised inside CatBoost it ended in segmentation faults.
-
-
-def gain(**options):
-    rng = np.random.default_rng(0)
-    belief, truth = rng.uniform(size=12), rng.integers(0, 2, 12)
-    action = (rng.uniform(size=12) < belief).astype(int)
-    return predictive_gain_test(belief, action, truth, n_folds=2, rng=0, **options)

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 import torch
 
-from coherence import CoherenceError, InputError
+from coherence import CoherenceError
 from elicitation import Request, load_causal_model
 from elicitation.models import fetch
 from elicitation.models.fetch import PublicModel, fetch_model
@@ -100,20 +100,6 @@ def test_the_folder_answers_as_the_file_does(pip, gguf_file, tmp_path):
     requests = [Request(text, seed, 6) for seed, text in enumerate(["ab", "no es"])]
     assert direct.generate(requests) == model.generate(requests)
     assert direct.name == "tiny.Q8"
-
-
-def test_what_is_something_else_stays(pip, tmp_path):
-    (tmp_path / "file").write_text("mine")
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "README.md").write_text("mine")
-    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    for name in ("file", "full", "link"):
-        with pytest.raises(InputError, match="--out must be a new folder"):
-            fetch_model("tiny", tmp_path / name)
-    with pytest.raises(InputError, match="'owner/m'.*give OWNER/NAME to --model"):
-        fetch_model("owner/m", tmp_path / "m")
-    assert pip.commands == []
-    assert left_in(tmp_path) == {"file", "full", "link"}
 
 
 RETRIED = "WARNING: Retrying\nERROR: Could not find a version\nERROR: No match"

@@ -1,13 +1,8 @@
 """Bounds on labels: breaks if a label outside the list gets a zero, or a longer word counts."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-import elicitation
 from coherence import InputError
 from elicitation import AnswerForm
 
@@ -60,22 +55,3 @@ def test_the_true_share_lies_within_its_bounds_however_short_the_list(bounds_of)
         low, high = bounds.share("Yes")
         assert low - 1e-9 <= yes / (yes + no) <= high + 1e-9
         assert bounds.lower[1] - 1e-9 <= yes <= bounds.upper[1] + 1e-9
-
-
-# Other packages: breaks if a missing one is not named, or if what is private there is replaced.
-
-
-ROOT = Path(elicitation.__file__).parent
-
-
-def test_the_extra_is_named_where_it_is_missing():
-    code = (
-        "import sys; sys.modules['torch'] = None\n"
-        "try:\n    import elicitation.models.local.causal\n"
-        "except ImportError as error:\n    print(type(error).__name__, error)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT.parent
-    )
-    assert done.stdout.startswith("MissingExtraError Asking a local model needs"), done.stderr
-    assert "elicit" in done.stdout

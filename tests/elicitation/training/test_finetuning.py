@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from coherence import InputError
 from elicitation.models.local.multiple_choice import load_multiple_choice_model
@@ -67,21 +67,6 @@ def test_training_learns_repeats_and_stops_at_the_goal(tune, tmp_path):
     model = load_multiple_choice_model(tmp_path / "one", device="cpu")
     scores = model.pair_scores(LESSONS.pairs()).reshape(len(RIGHT), -1)
     assert np.mean(scores.argmax(axis=1) == np.array(RIGHT)) == first["history"][-1]["dev"]
-
-
-def test_a_head_may_be_new_but_nothing_else(base, tune, tmp_path):
-    def without(name, part):
-        folder = shutil.copytree(base, tmp_path / name)
-        weights = load_file(base / "model.safetensors")
-        kept = {name: values for name, values in weights.items() if part not in name}
-        save_file(kept, folder / "model.safetensors", {"format": "pt"})
-        return folder
-
-    once = TuningRecipe(batch_size=4, max_epochs=1)
-    assert tune("ok", once, start=without("headless", "classifier"))["epochs"] == 1
-    hollow = without("hollow", "encoder.layer.0.attention.self.query")
-    with pytest.raises(InputError, match=r"lacks weights for bert\.encoder"):
-        tune("no", once, start=hollow)
 
 
 LONG = TrainingSet(("a " * 200,), (("x", "y"),), (0,))
