@@ -10,7 +10,6 @@ import pytest
 from coherence import InputError
 from elicitation.options import AskOptions, add_options, declared, flag_of, from_table, from_words
 
-MOST_OPTIONS, MOST_SETTINGS = 30, 15
 WRONG = {
     "reps": ["x", "0", "1.5"],
     "temperature": ["hot", "-1", "nan"],
