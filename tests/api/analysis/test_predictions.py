@@ -108,22 +108,6 @@ def test_a_prediction_is_right_as_its_label_says(tmp_path):
     assert brier == pytest.approx(((many["p"] - (many["action"] == many["theta"])) ** 2).mean())
 
 
-def test_columns_that_cannot_be_a_prediction_and_its_label_are_refused(tmp_path):
-    table, both = answers(), {"prediction": "action", "gold": "theta"}
-    table.to_csv(tmp_path / "runs.csv", index=False)
-    for options, said in (
-        ({"prediction": "action"}, "'gold': None"),
-        ({"gold": "theta"}, "'prediction': None"),
-        ({"prediction": "action", "gold": "action"}, "must name two columns"),
-        ({"prediction": "actoin", "gold": "theta"}, "Closest name found: 'action'"),
-    ):
-        with pytest.raises(InputError, match=said):
-            analyze(**{"runs": table} | options)
-    for column, option in (("theta", "truth"), ("action", "action")):
-        with pytest.raises(InputError, match=f"Leave --{option} out"):
-            read_runs(tmp_path / "runs.csv", columns={column: column}, **both)
-
-
 def test_an_abstention_among_predictions_is_warned_of():
     """Breaks if "I don't know" counts as a wrong prediction and nothing says so."""
     table = answers()

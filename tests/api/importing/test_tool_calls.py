@@ -192,18 +192,6 @@ def test_the_state_is_the_target(tmp_path, facts, theta):
     assert ("--truth FIELD" in said) == (theta is None)
 
 
-def test_what_is_not_clear_of_calls_is_asked_for(tmp_path):
-    calls = [[1, 0.3, [("act", {"kind": kind, "note": f"n{kind}"})]] for kind in ("a", "b")]
-    path = agent_log(tmp_path / "a.eval", *calls)
-    runs = imported(path, calls={"tools": ("act.kind",)}).runs
-    assert runs["action"].tolist() == ["a", "b"]
-    silent = agent_log(tmp_path / "b.eval", [1, [GO]], [1, [STAY]])
-    with pytest.raises(InputError, match=r"no belief was asked aside.*--belief-from"):
-        imported(silent, calls=ACTS)
-    itself = {"tools": ("act.kind",), "belief_from": "tool:act.note"}
-    assert imported(path, calls=itself).runs["raw_belief"].tolist() == ["na", "nb"]
-
-
 @pytest.mark.parametrize(
     ("episodes", "calls"),
     [

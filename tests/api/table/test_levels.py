@@ -65,22 +65,6 @@ def test_chances_in_percent_are_read_as_beliefs_are(tmp_path, levels, options):
     assert runs["p"].tolist()[0] == 0.3
 
 
-def test_errors_show_numbers_as_the_file_has_them():
-    table = asked(p=[30, None, None], level=[None, 15, 100])
-    for columns, said in (
-        ({}, r"'level' must hold chances .* the first is 100, read as 1 \(row 2\)"),
-        ({"p_q05": 70, "p_q95": 20}, r"'p_q05' must .* is 70, read as 0\.7 \(rows 0, 1"),
-    ):
-        with pytest.raises(SchemaError, match=said):
-            read_runs(table.assign(**columns), percent=True)
-
-
-def test_a_difficulty_stays_what_it_is_where_beliefs_are_percentages():
-    table = asked(p=[30, 20, 40], action=["a", "b", "a"], status="ok", level=["1,5", "5%", "2"])
-    table = table.drop(columns=["truth_kind", "frame", "order"])
-    assert read_runs(table, percent=True)["unmapped_level"].tolist() == ["1,5", "5%", "2"]
-
-
 # Breaks if a column that is merely called p_true passes for the exact posterior.
 
 

@@ -64,15 +64,6 @@ def test_a_line_of_pandas_gives_what_was_meant(tmp_path, column, cells, options,
     read_runs(fixed, **{"columns": NAMED, **options})
 
 
-def test_signs_of_a_currency_are_refused_with_their_rows(tmp_path):
-    for column, cell in (("belief", "$ 0.5"), ("cost", "3\u00a0€")):
-        message = refusal(
-            written(tmp_path, **{column: cell}), **(STAKES if column == "cost" else {})
-        )
-        assert f"column '{column}' (mapped" in message
-        assert f"must hold numbers; 60 of 60 values do not, the first is {cell!r}" in message
-
-
 def test_beliefs_a_little_above_1_are_no_percentages(tmp_path):
     """Breaks if .5 to 1.2 is divided by 100, in files or as arrays."""
     path = written(tmp_path, belief=(BELIEF * 1.3).round(2))
@@ -140,19 +131,6 @@ def test_ids_that_floats_have_damaged_are_refused(tmp_path, column):
     assert f"column {column!r} must hold ids with all their digits" in message
     path = written(tmp_path, id=ids)
     assert read_runs(path, columns=NAMED)["context"].nunique() == N
-
-
-def test_a_tab_file_is_one_of_tabs_and_a_text_file_is_renamed(tmp_path):
-    path = tmp_path / "mine.tab"
-    table().to_csv(path, index=False, sep="\t")
-    assert read_runs(path, columns=NAMED)["action"].tolist() == ACTION.tolist()
-    assert "Rename it to .csv" in refusal(path.rename(tmp_path / "mine.txt"))
-
-
-def test_few_cases_are_said_with_one_minimum():
-    for n in (8, 15):
-        report = analyze(read_runs(table().head(n), columns=NAMED), checks=["sufficiency"], rng=1)
-        assert report.results["reason"].tolist() == [f"{n} contexts are fewer than 20"]
 
 
 def test_ids_that_a_spreadsheet_shortened_are_refused():

@@ -180,37 +180,6 @@ def test_what_is_no_condition_is_refused_with_the_way_to_write_it(condition, mes
         read_runs(ROWS, where=condition)
 
 
-def test_a_column_called_theta_names_the_cases_of_predictions(tmp_path, cases):
-    """Breaks if the file's theta is lost that was mapped to something else."""
-    table = cases.rename(columns={"question": "theta"}).assign(gold="treat")
-    columns = {"p": "confidence", "context": "theta", "prediction": "decision", "gold": "gold"}
-    runs = read(written(tmp_path, table), columns=columns)
-    assert runs["context"].tolist() == cases["question"].tolist()
-    assert runs["theta"].tolist() == (cases["decision"] == "treat").astype(int).tolist()
-
-
-def test_columns_of_anything_that_nothing_reads_are_let_be(tmp_path):
-    odd = {"v": [[1, 2], [3]], "d": [{"a": 1}, {}], "b": [b"a", None], "day": ["2024", None]}
-    table = pd.DataFrame({"p": [0.1, 0.2], "theta": [0, 1], **odd})
-    table.to_parquet(tmp_path / "mine.parquet")
-    for source in (table.rename(columns={"v": 0}), tmp_path / "mine.parquet"):
-        assert read_runs(source)["p"].tolist() == [0.1, 0.2]
-    table = table.assign(llm_turns=table["v"], order=table["v"], case=[0, 1])
-    judged = pd.concat([table.assign(who=at) for at in range(20)])
-    named = {"context": "case", "person": "who", "raw_belief": "d"}
-    for each in (judged, judged.assign(rep=0, p=judged["p"].astype(object).mask(judged["p"] > 1))):
-        assert analyze(each, columns=named, checks=["scores"], rng=1)
-
-
-def test_names_may_hold_commas_between_semicolons(tmp_path, cases):
-    """Breaks if a comma in a name is taken for the separator, or a semicolon in one is."""
-    named = cases.assign(**{"size, in cm": 1.5, "answer (a;b;c;d;e)": "a;b;c;d;e"})
-    for sep in ";|,":
-        runs = read(written(tmp_path, named, sep=sep))
-        assert runs["p"].tolist() == cases["confidence"].tolist()
-        assert list(runs["size, in cm"]) == [1.5] * 40
-
-
 OUTCOMES = ["prob1_came", "probtie_came", "prob2_came"]
 
 

@@ -4,8 +4,6 @@ Breaks if a score differs from Python's, if a list of things or a rule is misrea
 other questions pass.
 """
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,44 +98,6 @@ def test_own_things_come_with_their_prices_and_filled_in_answers_are_kept(tmp_pa
     filled = out.read_bytes()
     assert "must be a new file" in run(words, status=2).err
     assert out.read_bytes() == filled
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "the file is empty"),
-        ("item,value\na car,high", "column 'split' is missing"),
-        (f"{PLAIN}a car,high,test\nA car,low,test", "'a car' occur more than once"),
-        (f"{PLAIN}a car,high,dev\na pen,low,dev", "no things in split 'test'"),
-        (f"{PLAIN}a car,high,test", "split 'test' must have things of both values"),
-        (f"{PRICED}a car,high,test,-5\na pen,low,test,1", "a positive number; received -5"),
-        (f"{PRICED}a car,high,test,1\na pen,low,test,2", "a high thing must be worth more than"),
-        (f"{PRICED}a car,high,test,lots", r"'price' must hold numbers.*'lots' \(row 0\)"),
-        (f"{PLAIN}ein Schl\u00fcssel,high,test", "cannot be read"),
-        (f"{PLAIN}a car, red,high,test", "has 4 cells, the header 3"),
-        (f"{PLAIN}a,dear,test\n,low,test\nb,low,exam", "'value' must .*'split' must .*'item' must"),
-    ],
-)
-def test_errors_in_lists_of_things_are_named(text, message, tmp_path, run):
-    (tmp_path / "things.csv").write_text(f"{text}\n" if text else "", encoding="latin-1")
-    words = f"bets questions --items {tmp_path}/things.csv --out {tmp_path}/questions.csv"
-    error = run(words, status=2).err
-    assert len(error) < 500
-    assert re.search(message, error, re.DOTALL)
-    assert not (tmp_path / "questions.csv").exists()
-
-
-@pytest.mark.lengthy
-def test_answers_to_other_questions_are_refused(things, tmp_path, run, score):
-    items, answers = f"--items {things}", {}
-    for name, words in {"plain": "", "things": items}.items():
-        run(f"bets questions --out {tmp_path}/{name}_q.csv {words}")
-        answers[name] = read_questions(tmp_path / f"{name}_q.csv")[["question"]].assign(answer="a")
-    for name, words in (("plain", items), ("things", "")):
-        said = score(answers[name], words, status=2).err
-        assert "Say --items as for" in said
-        assert not (tmp_path / "out").exists()
-    score(answers["things"], f"--questions {tmp_path}/things_q.csv")
 
 
 @pytest.mark.slow

@@ -74,20 +74,6 @@ def test_without_words_the_names_are_used_and_the_state_must_be_clear(lawn):
             load_task(lawn, **options)
 
 
-def test_words_that_do_not_fit_are_all_named(lawn, words):
-    with pytest.raises(InputError, match=r"positive is said by the phrase file"):
-        load_task(lawn, phrases=words, positive="no")
-    with pytest.raises(InputError, match="Did you mean 'sprinkler'"):
-        load_task(lawn, phrases=words, target="sprinkle")
-    text = words.read_text(encoding="utf-8")
-    at = text.index("[variables.sprinkler]")
-    words.write_text(text[:at] + text[text.index('[variables."wet grass"]') :], encoding="utf-8")
-    with pytest.raises(InputError, match=r"must cover the network; .*sprinkler=off has no label"):
-        load_task(lawn, phrases=words)
-    with pytest.raises(InputError, match="phrase file must be readable"):
-        load_task(lawn, phrases="absent.toml")
-
-
 def test_records_keep_cases_to_what_they_show(tmp_path):
     asia = load_network("asia")
     records = sample(asia, 5000, rng=1)

@@ -2,8 +2,6 @@ import numpy as np
 import pytest
 
 from elicitation import AnswerStore
-from elicitation.batteries.revealed.questions import LETTERS, even_bet_questions
-from elicitation.batteries.revealed.scenarios.grid import decompositions, in_between
 from elicitation.models.local.scoring import ReadsForms
 from elicitation.spelling.tokenizations import SpellingMasses
 
@@ -42,31 +40,3 @@ def teller():
 def store():
     with AnswerStore(":memory:") as opened:
         yield opened
-
-
-def exactly(setting):
-    return {outcome: float(probability) for outcome, probability in setting.truth.items()}
-
-
-@pytest.fixture
-def coherent(teller):
-    def coherent(settings, *, act=lambda p: float(p > 0.5), believe=exactly):
-        """Tell a model every text about settings: beliefs, and bets that follow from them."""
-        continuations, every = {}, [*settings, *in_between(settings)]
-        for setting in every:
-            belief = believe(setting)
-            spread = {f" {outcome}": mass for outcome, mass in belief.items()}
-            continuations |= dict.fromkeys(setting.texts.values(), spread)
-            if setting.event:
-                share = act(sum(belief[outcome] for outcome in setting.event.outcomes))
-                for question in even_bet_questions(setting):
-                    yes = question.options.index("Yes")
-                    letters = {f" {LETTERS[yes]}": share, f" {LETTERS[1 - yes]}": 1 - share}
-                    continuations[question.text] = letters
-        for part in decompositions(every):
-            for inner in (part.part, *part.given.values()):
-                spread = {f" {outcome}": float(mass) for outcome, mass in inner.truth.items()}
-                continuations[inner.texts["standard"]] = spread
-        return teller(continuations)
-
-    return coherent

@@ -1,22 +1,14 @@
-"""Stated answers and bets: breaks if coherent ones fail a check, or a draw is lost."""
+"""Stated answers and bets: breaks if a truth is misplaced, or a draw is lost."""
 
-from pathlib import Path
-from runpy import run_path
-
-import pandas as pd
 import pytest
 
-import coherence
 from coherence.batteries.revealed.scores import score_stated
-from coherence.runs.read import validate_runs
 from elicitation.batteries.revealed.questions import (
     COLUMNS,
     LETTERS,
     NO,
-    STATED,
     YES,
     Bet,
-    RevealedAnswers,
     ask_battery,
     battery,
     bet_of_masses,
@@ -31,7 +23,7 @@ from elicitation.batteries.revealed.questions import (
     tabulate_wagers,
 )
 from elicitation.batteries.revealed.scenarios import choice, dice
-from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
+from elicitation.batteries.revealed.scenarios.grid import standard_grid
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE
 
 
@@ -54,7 +46,6 @@ def test_the_table_has_every_question_once_with_all_its_options():
     assert {setting.name for setting in inner_settings(settings)} <= set(table["setting"])
 
 
-LESSON = str(Path(__file__).parents[4] / "examples" / "revealed_lesson.py")
 GRID = standard_grid()
 
 
@@ -107,43 +98,6 @@ def test_a_bet_has_the_mean_share_and_mass_of_both_orders(read, share, mass):
     assert bet.share == (share and pytest.approx(share))
     assert row["answer_mass"] == pytest.approx(mass)
     assert row["truth"] == pytest.approx(float(setting.probability(setting.event)))
-
-
-def wager_runs(model, settings, store, *, reps=5, seed=0):
-    questions = [each for each in battery(settings) if each.kind != STATED]
-    answers = RevealedAnswers(ask_battery(model, questions, store))
-    return answers.tables(settings, "m", reps=reps, seed=seed)["runs"]
-
-
-@pytest.mark.lengthy
-def test_wagers_of_a_coherent_believer_pass_the_checks(store, coherent):
-    parts = {"scenario": ["dice", "coins"], "n": ["2", "3"], "variant": ["single", "observation"]}
-    settings = select(GRID, parts)
-    model = coherent(settings, act=lambda p: 0.1 + 0.8 * p)
-    runs = wager_runs(model, settings, store, reps=4, seed=3)
-    validate_runs(runs)
-    plain = runs[runs["z"].isna()]
-    assert (plain["p"] - plain["p_true"]).abs().max() < 1e-12
-    assert plain.loc[plain["prompt"] == "standard", "action"].isin(["yes", "no"]).all()
-    assert plain.loc[plain["prompt"] != "standard", "action"].isna().all()
-    assert plain.groupby("context")["theta"].nunique().eq(1).all()
-    checks = ["sufficiency", "prompt_consistency", "iterated_expectation"]
-    results = coherence.analyze(runs, checks=checks, rng=1).results
-    results = results[results["task"] == "dice"].set_index("check")
-    assert results.loc["iterated_expectation", "estimate"] == pytest.approx(0, abs=1e-9)
-    assert results.loc["prompt_consistency:story", "estimate"] == 0
-    assert not results.loc["sufficiency", "pvalue"] <= 0.01  # the belief settles the state
-    pd.testing.assert_frame_equal(wager_runs(model, settings, store, reps=4, seed=3), runs)
-    # Sure of the smallest sum where nothing is said about the first die, exact where something is.
-    settings = select(GRID, {"scenario": ["dice"], "n": ["2", "3"], "variant": ["single"]})
-    lover = run_path(LESSON)["first_lover"]
-    model = coherent(settings, believe=lambda setting: lover(setting, pull=0.6))
-    model.fingerprint = "lover"
-    runs = wager_runs(model, settings, store)
-    results = coherence.analyze(runs, checks=["iterated_expectation"], rng=1).results
-    result = results.set_index("check").loc["iterated_expectation"]
-    assert result["pvalue"] < 0.01
-    assert result["estimate"] < -0.1
 
 
 def test_actions_and_masses_of_rows_follow_the_answers():

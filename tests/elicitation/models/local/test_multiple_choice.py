@@ -4,19 +4,16 @@ Nor may they pretend to write.
 """
 
 import re
-import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 from scipy.special import softmax
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import (
     AutoModelForMultipleChoice,
     BertConfig,
-    BertModel,
     PreTrainedTokenizerFast,
     RobertaConfig,
 )
@@ -134,24 +131,3 @@ def test_texts_that_do_not_fit_are_refused_and_the_longest_is_not(folder):
     assert np.isfinite(shares_of(model, ["a " * longest], [["No", "no"]])[0]).all()
     with pytest.raises(InputError, match=f"exceeds the {model.longest} of model"):
         shares_of(model, ["a " * (longest + 1)], [["No", "Yes"]])
-
-
-def test_a_head_is_not_made_up_pickles_are_not_read_and_weights_tell_stores_apart(folder, tmp_path):
-    sizes = {**SMALL, "hidden_size": 16, "num_hidden_layers": 1}
-    tokenizer = wordpiece()
-    headless = BertModel(BertConfig(vocab_size=len(tokenizer), **sizes))
-    headless.save_pretrained(tmp_path / "encoder")
-    tokenizer.save_pretrained(tmp_path / "encoder")
-    with pytest.raises(InputError, match=r"lacks weights for classifier\.bias, classifier\.weight"):
-        load_multiple_choice_model(tmp_path / "encoder")
-    pickled = shutil.copytree(folder, tmp_path / "pickled")
-    weights = load_file(folder / "model.safetensors")
-    torch.save({"weights": weights}, pickled / "pytorch_model.bin")
-    (pickled / "model.safetensors").unlink()
-    with pytest.raises(InputError, match=r"lacks \*\.safetensors"):
-        load_multiple_choice_model(pickled)
-    other = shutil.copytree(folder, tmp_path / "other")
-    weights["classifier.bias"] += 1  # no probability changes, but the weights are others
-    save_file(weights, other / "model.safetensors", metadata={"format": "pt"})
-    same, again, others = (load_multiple_choice_model(each) for each in (folder, folder, other))
-    assert same.fingerprint == again.fingerprint != others.fingerprint
