@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.decoding.decode import PARSED
 from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_codes, require
 from coherence.runs import needs
@@ -28,7 +27,6 @@ from coherence.statistics.evaluation import EvaluationData, evaluation_data
 from coherence.statistics.own_answer import OwnAnswer
 from coherence.statistics.report_noise import ReportNoise, noise_bias, report_noise
 
-N_UNREADABLE_SHOWN = 8
 STATE_KINDS = ("auto", "exact", "realised")
 
 
@@ -45,16 +43,6 @@ def joined_names(names: Sequence[Any], last: str = "and") -> str:
     """Join names as a sentence does: "a, b and c"."""
     texts = [str(name) for name in names]
     return f"{', '.join(texts[:-1])} {last} {texts[-1]}" if len(texts) > 1 else texts[0]
-
-
-def unreadable(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the first answers that could not be read, with what the model wrote."""
-    shown = ("context", "prompt", "z_state", "status", "raw_belief", "raw_z", "raw_action")
-    columns = [name for name in shown if name in rows.columns]
-    if "status" not in rows.columns:
-        return pd.DataFrame(columns=columns)
-    unread = rows.loc[~rows["status"].isin(PARSED), columns].head(N_UNREADABLE_SHOWN)
-    return unread.dropna(axis="columns", how="all").reset_index(drop=True)
 
 
 def _column_of(state: Any, columns: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from coherence.analysis.evaluation import EvaluationRows, joined_names, unreadable
+from coherence.analysis.evaluation import EvaluationRows, joined_names
 from coherence.analysis.reading import (
     confidence_note,
     settled_by_choice,
@@ -108,7 +108,6 @@ def measured(
         verdict=NOT_TESTED,
         notes=with_alerts(remarks, evaluation.rows),
         statuses=count_statuses(labels, label_questions(evaluation.runs.levels)),
-        unreadable=unreadable(evaluation.rows),
         answering=answering(evaluation.runs),
         scatter=evaluation.scatter,
         state_name=_state_name(evaluation),

@@ -163,9 +163,6 @@ class EvaluationReport:
     mean_beliefs: "pd.Series[float]" = field(
         default_factory=lambda: pd.Series(dtype=float), repr=False, compare=False
     )
-    # up to a handful of rows with status neither ok nor repaired: ``context``, ``prompt``,
-    # ``z_state``, ``status`` and the raw answers, as far as known; untrusted text
-    unreadable: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     # how the answers were elicited; None where that was not asked
     answering: ElicitationSummary | None = None
     stakes: Verdict | None = None  # what is said first of a table with stakes

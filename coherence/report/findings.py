@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, starmap
 from typing import Any
 
-import pandas as pd
-
 from coherence.checks.catalogue import check_of, interpretation_of
 from coherence.checks.check import Question
 from coherence.checks.matching import MatchingResult
@@ -62,7 +60,6 @@ from coherence.report.wording import (
     format_interval,
     format_pvalue,
     interval_heading,
-    visible,
 )
 from coherence.result import LEVEL, CheckResult, Family, ForecastScores, Outcome
 from coherence.runs.audit import MISSING, audit_table
@@ -71,7 +68,6 @@ from coherence.runs.notes import Code, Level, Note
 MOST_WARNINGS, MOST_NAMED = 3, 3
 WORTH_SAYING = 0.01
 """Share of unparsed answers from which a summary of many names the evaluation."""
-RAW_LIMIT = 300  # characters of a raw answer; enough to see why it could not be parsed
 KEPT = (
     "Not rejecting is not evidence of coherence: the intervals hold the effects compatible with "
     "the data."
@@ -466,9 +462,8 @@ def details_of(
             "Notes: report noise, how the answers were elicited, what was left out",
             (Notes(tuple(map(str, notes))),),
         )
-    tables = [table for table in (answers_table(evaluation), _unparsed(evaluation)) if table.rows]
-    if tables:
-        yield Fold("Counts of answers", tuple(tables))
+    if (counts := answers_table(evaluation)).rows:
+        yield Fold("Counts of answers", (counts,))
     further = [figure for figure in drawn if figure.further]
     if further:
         title = "Further figures: pairs of actions, beliefs by action, calibration"
@@ -621,24 +616,6 @@ def answers_table(evaluation: EvaluationReport) -> Table:
     caption = "Unparsed answers are counted and enter no result."
     caption += f" Repaired answers by what was repaired: {said}." * bool(said)
     return build_table(table.to_dict("records"), columns, title="Answers", caption=caption)
-
-
-def _unparsed(evaluation: EvaluationReport) -> Table:
-    """Show a few answers that could not be parsed."""
-    table = evaluation.unreadable
-    columns = [clean(column).replace("_", " ") for column in table.columns]
-    rows = [[_raw(value) for value in row] for row in table.to_numpy(dtype=object).tolist()]
-    shown = table_of_texts(columns, rows, n_labels=len(columns), title="Unparsed answers")
-    return shown if columns else Table()
-
-
-def _raw(value: object) -> str:
-    if pd.isna(value):  # type: ignore[call-overload]
-        return NOT_GIVEN
-    text = str(value)
-    # The page stays small, and says so where it leaves something out.
-    cut = f" … (cut after {RAW_LIMIT} of {len(text)} characters)" * (len(text) > RAW_LIMIT)
-    return f"{visible(text[:RAW_LIMIT])}{cut}"
 
 
 def _again(settings: Mapping[str, Any]) -> Iterator[Part]:

@@ -12,7 +12,6 @@ from coherence.runs.notes import Code, Note, not_run
 from coherence.statistics.figure_tables import figure_tables
 from tests.api.tables import make_choices, make_pairs
 
-RAW_COLUMNS = ["context", "status", "raw_belief", "raw_action"]
 STATUS_COLUMNS = ["question", "status", "rows"]
 ASSUMED = ("contexts are independent", "beliefs are reported without error")
 
@@ -67,7 +66,6 @@ STATUSES = [
     *(("belief and action", "ok", 997), ("belief and action", "refused", 3)),
     ("mse", "ok", 1000),
 ]
-RAW = ["c17", "unparsed", "I would rather not say " * 30, None]
 
 
 def with_shares(beliefs):
@@ -89,7 +87,6 @@ def make_unit(task="asia", model="small-lm", beliefs=None, **changes):
         "conclusion": CONCLUSION,
         "cautions": (Note(Code.REPORT_NOISE, "Report noise is not known."),),
         "statuses": pd.DataFrame(STATUSES, columns=STATUS_COLUMNS),
-        "unreadable": pd.DataFrame([RAW], columns=RAW_COLUMNS),
         "figures": with_shares(make_choices() if beliefs is None else beliefs),
     }
     return EvaluationReport(task, model, **fields | changes)
