@@ -14,11 +14,9 @@ from coherence.analysis.reading import (
 )
 from coherence.checks.catalogue import check_of, interpretation_of, variant_of
 from coherence.checks.scores import ScoresResult
-from coherence.checks.sufficiency import NAME as PRIMARY
-from coherence.checks.sufficiency import SEQUENCES
 from coherence.checks.sufficiency_result import Sufficiency, primary_of
 from coherence.errors import InputError
-from coherence.printable import capitalised, counted, numbered
+from coherence.printable import capitalised, numbered
 from coherence.report.effects import question_sentences
 from coherence.report.evaluation import EvaluationReport, Verdict, variation
 from coherence.report.verdicts import NOT_TESTED, VerdictInput, decide, decide_stakes, sentence
@@ -31,11 +29,11 @@ from coherence.runs.audit import (
     label_rows,
 )
 from coherence.runs.check import missing_label_notes
-from coherence.runs.notes import Code, Level, Note
+from coherence.runs.notes import Note
 from coherence.runs.states import STATE_NAMES, label_text, named_states
 from coherence.statistics.figure_tables import figure_tables, over_contexts
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
-from coherence.statistics.report_noise import ReportNoise, Reports
+from coherence.statistics.report_noise import ReportNoise
 
 
 def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[CheckResult]]:
@@ -149,7 +147,6 @@ def with_results(
         evaluation,
         verdicts=tuple(sentence_of(result, belief=noun, scatter=scatter) for result in results),
         conclusion=tuple(filter(None, conclusion)),
-        cautions=cautions(results, scatter),
     )
 
 
@@ -212,14 +209,6 @@ def _explained(result: CheckResult, scatter: ReportNoise | None) -> str:
     if not suspect or scatter is None or not scatter.exceeds:
         return ""
     return f"report noise (standard deviation {scatter.sd:.2f} between {scatter.across} of a case)"
-
-
-def noise_robust_test(results: Sequence[CheckResult]) -> CheckResult | None:
-    """Return the test that allows for noise in the reports, where it was run and has a p-value."""
-    result = primary_of(results)
-    if result is None or result.reports != Reports.DIFFER or result.test != SEQUENCES:
-        return None
-    return result if result.pvalue is not None and not math.isnan(result.pvalue) else None
 
 
 # What one result means
@@ -395,34 +384,3 @@ def _trust(rejected: Sequence[CheckResult], scatter: ReportNoise | None) -> str:
         exact = " and reports have no noise around the belief acted on"
         exact += ", which this table cannot show" if unknown else ""
     return f"{sure}, as long as cases are independent{exact}."
-
-
-def cautions(results: Sequence[CheckResult], scatter: ReportNoise) -> tuple[Note, ...]:
-    """Say how much noise reports have, alongside the names of the tests that this misleads."""
-    suspects = [
-        result
-        for result in results
-        if result.pvalue is not None and interpretation_of(result.check).assumes_exact_reports
-    ]
-    if not suspects:
-        return ()
-    several = len(suspects) > 1
-    exact = f"{_named(suspects)} {'take' if several else 'takes'} reports as exact"
-    alone = f"such noise alone could make {'them' if several else 'it'} reject"
-    level, contexts = Level.INFO, counted(scatter.n_groups, "case")
-    if math.isnan(scatter.sd):
-        unknown = f"report noise is not known, as no case has several {scatter.across}"
-        text = f"{unknown}; {exact}, and {alone}."
-    else:
-        size = (
-            f"reports of a case differ by {format_numbers([scatter.sd])[0]} between "
-            f"{scatter.across} (standard deviation, {contexts})"
-            if scatter.sd
-            else f"reports of a case do not differ between {scatter.across} ({contexts})"
-        )
-        text = f"{size}; {exact}."
-        if scatter.exceeds:
-            robust = noise_robust_test(results) is not None
-            allowed = f"; {PRIMARY} allows for it" if robust else ""
-            level, text = Level.WARNING, f"{size}. {exact}: {alone}{allowed}."
-    return (Note(Code.REPORT_NOISE, text, level, tuple(result.check for result in suspects)),)

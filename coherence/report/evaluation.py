@@ -169,7 +169,6 @@ class EvaluationReport:
     margin: float | None = None  # the largest difference that counts as none; None if not named
     # the verdict in a sentence, and what the further tests say
     conclusion: tuple[str, ...] = ()
-    cautions: tuple[Note, ...] = ()  # what may mislead tests
     # how far reports of equal evidence lie apart; None where that was not asked
     scatter: ReportNoise | None = None
     # all rows of the runs table that belong to it, for the pages of answers; untrusted text

@@ -393,7 +393,7 @@ def remarks(
     """Yield notes with the evaluations that they are about, what may mislead first."""
     about = _by_note(
         evaluations,
-        lambda each: filter(kept, (*each.cautions, *further(each), *each.remarks)),
+        lambda each: filter(kept, (*further(each), *each.remarks)),
     )
     notes = sorted(about, key=lambda note: note.level is not Level.WARNING)
     for note in notes[:most]:
@@ -456,10 +456,10 @@ def details_of(
         yield Fold("Every result in words", (Notes(tuple(starmap(_in_words, pairs))),))
     elif not in_front:
         yield Paragraph(NOTHING_RUN)
-    notes = (*evaluation.cautions, *answering_notes(evaluation.answering), *evaluation.remarks)
+    notes = (*answering_notes(evaluation.answering), *evaluation.remarks)
     if notes:
         yield Fold(
-            "Notes: report noise, how the answers were elicited, what was left out",
+            "Notes: how the answers were elicited, what was left out",
             (Notes(tuple(map(str, notes))),),
         )
     if (counts := answers_table(evaluation)).rows:

@@ -83,7 +83,6 @@ def _evaluation_record(evaluation: EvaluationReport) -> dict[str, Any]:
         "verdict": str(evaluation.headline),
         "primary_verdict": str(evaluation.verdict),
         "conclusion": evaluation.conclusion,
-        "cautions": [note.record() for note in evaluation.cautions],
         "scatter": None if evaluation.scatter is None else asdict(evaluation.scatter),
         "results": results,
         "notes": [note.record() for note in evaluation.notes],
@@ -313,7 +312,6 @@ def results_schema() -> dict[str, Any]:
     evaluation = _record(
         EVALUATION,
         "answering",
-        cautions=_rows("What may mislead tests.", note),
         scatter=_record(SCATTER) | {"type": ["object", "null"]},
         results=_rows("In the order of checks.", _record(RESULT)),
         notes=_rows("What was left out and why, what was assumed.", note),

@@ -244,55 +244,53 @@ def _acts(facts: VerdictInput) -> str:
 
 
 def _or_noisy(facts: VerdictInput) -> str:
-    assert facts.primary is not None
-    persons = facts.found.n_persons
-    if facts.found.coarse:
-        acts = "They act on more than they say" if persons else "Acts on more than it says"
-        why = "persons" if persons else "more than two states"
-        return (
-            f"{acts}, or reports are too coarse: {_points(facts)}. The test of {why} allows for no "
-            "rounding."
-        )
-    if facts.found.small_groups:
-        return (
-            f"Acts on more than it says, or groups differ in how they report: {_points(facts)}. "
-            "Groups of fewer than 8 cases do not show whether each has curves of its own."
-        )
-    if persons:
-        return (
-            "They act on more than they say, or their single reports are noisy: "
-            f"{_points(facts)}. One report of a person on a case cannot tell the two apart. The "
-            f"{facts.primary.n_contexts} cases count as {facts.found.n_counting:g} equal ones."
-        )
-    if facts.untold:
-        return (
-            f"Acts on more than it says, or its reports are too noisy: {_points(facts)}. At "
-            f"{facts.untold} of {facts.primary.n_contexts} cases reports do not tell beliefs apart."
-        )
-    if facts.found.reports == Reports.DIFFER and facts.found.test != SEQUENCES:
-        return (
-            "Acts on more than it says, or its reports are noisy: no test of beliefs over several "
-            f"states allows for that ({_p(facts.primary.pvalue)})."
-        )
-    if heaps := facts.found.in_heaps:
-        return (
-            f"Acts on more than it says, or its reports are too coarse: {_points(facts)}. {heaps}."
-        )
-    if facts.found.reports == Reports.DIFFER:
-        return (
-            "Acts on more than it says, or on a belief of its own in each answer: "
-            f"{_points(facts)}. Reports of a case differ, and so may the beliefs acted on."
-        )
-    tell, noisy = "One report a case cannot tell the two apart.", "single reports"
-    if facts.found.reports == Reports.ALIKE:
-        noisy = "reports"
-        tell = (
+    found = facts.found
+    who = "They act on more than they say" if found.n_persons else "Acts on more than it says"
+    tested = "persons" if found.n_persons else "more than two states"
+    counting = f"{found.n_counting:g}" if found.n_counting is not None else ""
+    differ, alike = (found.reports == kind for kind in (Reports.DIFFER, Reports.ALIKE))
+    ask = "Ask each case 3 times to tell, or let answers be computed."
+    alone = ask if facts.evaluation.askable else "One report a case cannot tell the two apart."
+    # What holds -> what else it may be, and why that is not known: the first that holds.
+    causes = (
+        (found.coarse, "reports are too coarse", f"The test of {tested} allows for no rounding."),
+        (
+            found.small_groups,
+            "groups differ in how they report",
+            "Groups of fewer than 8 cases do not show whether each has curves of its own.",
+        ),
+        (
+            found.n_persons,
+            "their single reports are noisy",
+            "One report of a person on a case cannot tell the two apart. The "
+            f"{found.n_contexts} cases count as {counting} equal ones.",
+        ),
+        (
+            facts.untold,
+            "its reports are too noisy",
+            f"At {facts.untold} of {found.n_contexts} cases reports do not tell beliefs apart.",
+        ),
+        (
+            differ and found.test != SEQUENCES,
+            "its reports are noisy",
+            "No test of beliefs over several states allows for that.",
+        ),
+        (found.in_heaps, "its reports are too coarse", f"{found.in_heaps}."),
+        (
+            differ,
+            "on a belief of its own in each answer",
+            "Reports of a case differ, and so may the beliefs acted on.",
+        ),
+        (
+            alike,
+            "its reports are noisy",
             "Reports of a case are equal, as copies of one are: if asking again gives them again, "
-            "write stated:fixed in a column belief_kind."
-        )
-    elif facts.evaluation.askable:
-        tell = "Ask each case 3 times to tell, or let answers be computed."
-    return f"Acts on more than it says, or its {noisy} are noisy: {_points(facts)}. {tell}"
+            "write stated:fixed in a column belief_kind.",
+        ),
+        (True, "its single reports are noisy", alone),
+    )
+    other, why = next((other, why) for holds, other, why in causes if holds)
+    return f"{who}, or {other}: {_points(facts)}. {why}"
 
 
 def _turning(facts: VerdictInput) -> str:

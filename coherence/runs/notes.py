@@ -44,7 +44,6 @@ class Code(StrEnum):
     REVERSED = "reversed"
     PERSONS = "persons"
     GROUPS = "groups"
-    REPORT_NOISE = "report_noise"
     OWN_ANSWER = "own_answer"  # beliefs that may be confidences in the action
     BY_CHOICE = "by_choice"  # a choice after which one state was never seen
     # how answers were elicited

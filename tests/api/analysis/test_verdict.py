@@ -13,7 +13,6 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.screen import render_report
 from coherence.report.verdicts import NOT_TESTED
 from coherence.result import Family
-from coherence.runs.notes import Level
 from coherence.statistics.report_noise import ReportNoise
 
 
@@ -112,12 +111,11 @@ def test_a_rational_agent_with_noisy_reports_is_not_called_incoherent(noise, war
     runs = simulate(agent, n_contexts=300, n_reps=2, rng=1)
     report = analyze(runs, checks=["cmi"], rng=1)
     (unit,), row = report.evaluations, report.results.iloc[0]
-    assert (unit.cautions[0].level is Level.WARNING) == warned
     assert (row["outcome"] == "rejected") == warned
     assert ("could cause alone" in row["verdict"]) == warned
     assert "it is not acted on" not in report.to_html()
     text = " ".join(render_report(report.evaluations, full=True).split()).replace(" · ", " ")
-    for sentence in (*unit.conclusion, *(note.text for note in unit.cautions)):
+    for sentence in unit.conclusion:
         assert " ".join(sentence.split()) in text
         assert sentence[1:] in report.to_html()
         assert sentence in report.to_json()

@@ -85,7 +85,6 @@ def make_unit(task="asia", model="small-lm", beliefs=None, **changes):
         "verdict": NOT_TESTED,
         "notes": NOTES,
         "conclusion": CONCLUSION,
-        "cautions": (Note(Code.REPORT_NOISE, "Report noise is not known."),),
         "statuses": pd.DataFrame(STATUSES, columns=STATUS_COLUMNS),
         "figures": with_shares(make_choices() if beliefs is None else beliefs),
     }

@@ -109,7 +109,7 @@ def test_everything_found_is_said(report, page_of_two):
     page = Page(page_of_two)
     for unit in report.evaluations:
         assumed = (each for r in unit.results for each in (r.null, *r.assumptions))
-        notes = (*unit.notes, *unit.cautions)
+        notes = unit.notes
         for sentence in (*unit.verdicts, *unit.conclusion, *map(str, notes), *assumed):
             assert sentence in page.words
     assert ["belief and action", "1,000", "997", "3", "0.3%"] in page.rows
