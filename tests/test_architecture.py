@@ -21,15 +21,15 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 36_391,
-    "coherence/analysis": 4_058,
+    "coherence": 36_304,
+    "coherence/analysis": 4_003,
     "coherence/batteries": 4_648,
     "coherence/checks": 6_417,
     "coherence/cli": 1_682,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_701,
-    "coherence/report": 5_021,
-    "coherence/runs": 5_846,
+    "coherence/report": 4_990,
+    "coherence/runs": 5_845,
     "coherence/statistics": 4_049,
     "elicitation": 14_532,
     "elicitation/asking": 1_291,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_014,
     "bayesnets": 4_981,
     "benchmarks": 6_791,
-    "tests": 26_797,
+    "tests": 26_788,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
