@@ -56,13 +56,15 @@ ENTRIES = {
     "context": """context : array-like, shape (n,), optional
     Ids of the evidence; without them every row is its own context.""",
     "group": """group : array-like, shape (n,), optional
-    What contexts share beyond their belief, such as a template: groups are then the clusters of
-    resampling, at least ten of them. Constant within a context.""",
+    What contexts share beyond their belief, such as a template: contexts are then compared within
+    groups, or groups are the clusters of resampling, at least ten of them. Constant within a
+    context.""",
     "positive": """positive : Any
     Label of the state that a belief in one state is in; all others are then the other state. May be
     left out where the labels are 0 and 1, no and yes, or false and true.""",
     "computed": """computed : bool
-    Whether beliefs were computed from a model's distribution, so that they have no noise.""",
+    Whether beliefs have no noise: computed from a model's distribution, or such that asking again
+    gives them again.""",
     "n_draws": """n_draws : int
     Draws from the null distribution, at least 99.""",
     "rng": """rng : Generator, int or None
@@ -89,6 +91,8 @@ OF_TESTS = {
     Labels, or the probability of each action; a DataFrame's columns name the actions.""",
     "truth": """truth : array-like, shape (n,)
     Labels of the realised state; constant within a context.""",
+    "exact": """exact : array-like, shape (n,)
+    Exact posterior of the state `positive`, in [0, 1]; constant within a context.""",
 }
 OF_FIGURES = {
     "action": """action : array-like, shape (n,) or (n, n_actions), optional

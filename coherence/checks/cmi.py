@@ -102,13 +102,6 @@ def cmi_test(
 
     Parameters
     ----------
-    group : array-like, shape (n,), optional
-        What contexts share beyond their belief, such as a template: states are permuted within
-        groups. Constant within a context.
-    positive : Any
-        Label of the state that a belief in one state is in, and all others are then the other
-        state. Only `isotonic` has to know it, where the labels are not 0 and 1, no and yes, or
-        false and true.
     isotonic : bool
         Take the nearest-neighbour estimate given the isotonic calibration of the belief, fitted
         anew in every resample; the test is the same. Two states and chosen actions only.

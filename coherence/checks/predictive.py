@@ -112,12 +112,6 @@ def predictive_gain_test(
     features : DataFrame or array-like, shape (n, n_features), optional
         Evidence given to both models. Numbers stay numbers and may be missing; everything else
         becomes a category, missing values included.
-    group : array-like, shape (n,), optional
-        What contexts share beyond their belief, such as a template: whole groups then go into
-        folds and are the clusters, at least ten of them. Constant within a context.
-    positive : Any
-        Label of the state that a belief in one state is in: all others are then the other state.
-        Of two states it need not be known.
     n_folds : int
         Folds, assigned by context.
     n_seeds : int or None

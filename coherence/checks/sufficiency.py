@@ -168,15 +168,9 @@ def sufficiency_test(
         Exact posterior of the state that a belief in one state is in, in [0, 1]; constant within a
         context. It then takes the place of the realised state, whose toss it is free of: the same
         power takes a quarter to a ninth of the contexts. Of two states only.
-    group : array-like, shape (n,), optional
-        What contexts share beyond their belief, such as a template: contexts are compared within
-        groups. Constant within a context.
     person : array-like, shape (n,), optional
         Who judged, where several persons judged each context: choices are then compared at each
         person's own belief. In two states.
-    computed : bool
-        Whether reports have no noise: computed from a model's distribution, or such that asking
-        again gives them again.
     n_draws : int
         Random signs of runs, rounded up to a multiple of 128 (of more than two states:
         permutations; of persons none); at least 99. Ten times as many where the p-value lies within
