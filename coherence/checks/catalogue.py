@@ -24,21 +24,19 @@ def declarations() -> tuple[Check, ...]:
 
 
 @cache
-def declared_name(result: str) -> str:
-    """Return the name of the check that declares a result."""
-    # A part may bear the name of a variant ("iterated_expectation:random_forest").
-    named = any(result == check.name for check in declarations())
-    return result if named else result.partition(":")[0]
-
-
-@cache
 def check_of(result: str) -> Check | None:
     """Return the check that declares a result; None where none does."""
-    name = declared_name(result)
-    return next((check for check in declarations() if check.name == name), None)
+    # A part may bear the name of a variant ("iterated_expectation:random_forest").
+    by_name = {check.name: check for check in declarations()}
+    return by_name.get(result) or by_name.get(result.partition(":")[0])
 
 
-@cache
+def declared_name(result: str) -> str:
+    """Return the name of the check that declares a result."""
+    check = check_of(result)
+    return result.partition(":")[0] if check is None else check.name
+
+
 def variant_of(result: str) -> str:
     """Return what follows the name of the check in that of a result, without the colon."""
     return result.removeprefix(declared_name(result)).removeprefix(":")
@@ -47,13 +45,13 @@ def variant_of(result: str) -> str:
 @cache
 def interpretation_of(result: str) -> Interpretation:
     """Return what is declared of a result by its name."""
-    declared, check = [check.name for check in declarations()], check_of(result)
+    check = check_of(result)
     for key in () if check is None else (variant_of(result), ANY):
         if check is not None and key in check.sentences:
             return check.sentences[key]
     raise InputError(
         f"check must be declared in coherence.checks; received a result of {result!r}. "
-        f"{closest(result, declared)}"
+        f"{closest(result, [check.name for check in declarations()])}"
     )
 
 

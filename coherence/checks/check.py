@@ -43,14 +43,6 @@ class Form(Enum):
     NUMBER = 3
 
 
-class Leader(Enum):
-    """Which of the results of a check stands in the default report, where not all do."""
-
-    FIRST_ESTIMATE = 1  # and every test
-    LARGEST = 2
-    SMALLEST_P = 3  # and every other that rejects
-
-
 @dataclass(frozen=True)
 class Interpretation:
     """What a result is, and what it means: a sentence for each way in which it can end.
@@ -76,8 +68,6 @@ class Interpretation:
     of_calibration: bool = False
     words: str = ""  # what it is, in plain words, where results stand in a table
     heading: str = ""  # the same where models are compared; the name of the result, if empty
-    leads: bool = False  # whether it stands in the default report beside others of its check
-    leads_above_0: bool = False  # the same where its interval lies above 0
     row: str = ""  # name of its row in the short table, with the unit; empty where it has none
     form: Form = Form.POINTS  # of the row
     unless: str = ""  # variant whose row makes this one needless
@@ -88,11 +78,9 @@ class Interpretation:
         return self.estimate or f"{capitalised(self.words)}: {{value:.3f}}."
 
 
-def estimated(
-    words: str, row: str = "", form: Form = Form.POINTS, *, leads: bool = True
-) -> Interpretation:
+def estimated(words: str, row: str = "", form: Form = Form.POINTS) -> Interpretation:
     """Return what an estimate is that says its words and its value, and no more."""
-    return Interpretation(words=words, row=row, form=form, leads=leads)
+    return Interpretation(words=words, row=row, form=form)
 
 
 @dataclass(frozen=True)
@@ -140,7 +128,6 @@ class Check:
     # whether it takes contexts that several persons judged, with what belongs to whom
     of_persons: bool = False
     question: Question = Question.FURTHER  # under which its results stand
-    leader: Leader = Leader.FIRST_ESTIMATE
     beside_primary: bool = False  # whether verdicts on the primary test stand with what it finds
     of_truth: bool = False  # whether it compares beliefs with the truth, whatever choices do
     takes_margin: bool = False  # whether what it finds is compared with a margin

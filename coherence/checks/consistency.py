@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation, Leader, Question
+from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation, Question
 from coherence.errors import closest
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -261,5 +261,4 @@ CHECK = Check(
     plan=_plan,
     every_prompt=True,
     question=Question.TOGETHER,
-    leader=Leader.LARGEST,
 )

@@ -669,7 +669,6 @@ CHECK = Check(
             estimate="Beyond answer noise and rounding, beliefs and their averages differ by "
             "{value:.3f} (root mean square).",
             words="size of these gaps, report noise removed",
-            leads_above_0=True,
         ),
     },
     question=Question.TOGETHER,

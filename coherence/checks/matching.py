@@ -71,7 +71,7 @@ SENTENCES = {
     ),
     "difference": estimated("mean of the belief acted on less the stated belief"),
     "order": estimated(
-        "how much more often an option is chosen where it is named first", leads=False
+        "how much more often an option is chosen where it is named first",
     ),
 }
 ASSUMPTIONS = (

@@ -25,7 +25,6 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
-    Leader,
     Question,
 )
 from coherence.errors import closest
@@ -431,7 +430,6 @@ CHECK = Check(
         )
     },
     question=Question.FOLLOWS,
-    leader=Leader.SMALLEST_P,
     planted="peak",
     power_draws={"n_draws": 999},
     plan=_plan,

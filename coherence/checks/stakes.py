@@ -89,7 +89,7 @@ SENTENCES = {
     "said": estimated(f"{SAYS} less {PAYS}", "said threshold less stated, points"),
     "acted_less_said": estimated(f"{ACTS} less the {SAYS}"),
     "confidence": estimated(
-        "mean stated belief at the highest stake less that at the lowest", leads=False
+        "mean stated belief at the highest stake less that at the lowest",
     ),
 }
 UNITS = {"movement": "of what is asked", "loss": "of gain + loss"}

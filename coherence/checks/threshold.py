@@ -547,10 +547,10 @@ CHECK = Check(
     sentences={
         "": estimated("stated belief at which choices change"),
         "lowest": estimated(
-            "stated belief at which the lowest action falls below half", leads=False
+            "stated belief at which the lowest action falls below half",
         ),
         "highest": estimated(
-            "stated belief at which the highest action passes a half", leads=False
+            "stated belief at which the highest action passes a half",
         ),
     },
     question=Question.FOLLOWS,
