@@ -21,10 +21,10 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 36_304,
+    "coherence": 36_270,
     "coherence/analysis": 4_003,
     "coherence/batteries": 4_648,
-    "coherence/checks": 6_417,
+    "coherence/checks": 6_379,
     "coherence/cli": 1_682,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_701,
