@@ -89,7 +89,7 @@ def settled_by_choice(evaluation: EvaluationRows) -> list[Note]:
         {"p": evaluation.belief(rows), "state": evaluation.state[rows.index]}
     ).groupby([rows["context"].astype(str), evaluation.action(rows)])
     means = cases.mean().dropna()
-    for action, of_action in means.groupby(level=1):
+    for action, of_action in means.groupby(level=1) if means["state"].nunique() > 1 else ():
         state = of_action["state"].iloc[0]
         belief_in_state = of_action["p"] if state == 1 else 1 - of_action["p"]
         of_others = (means.drop(index=of_action.index)["state"] == state).mean()
@@ -101,7 +101,7 @@ def settled_by_choice(evaluation: EvaluationRows) -> list[Note]:
         if (of_action["state"] != state).any() or not seldom:
             continue
         text = (
-            f"in all {len(of_action)} cases with the choice {action!r} the truth is the same, and "
+            f"in all cases with the choice {action!r} ({len(of_action)}) the truth is the same; "
             f"beliefs there foretell {(1 - belief_in_state).sum():.0f} of the other state. If it "
             "follows from the choice, as where an abstention counts as wrong, every agent is "
             "rejected: ask for an answer in every case."

@@ -75,6 +75,10 @@ ON_STAKES = (
 BY_CHOSEN = "confidences are missing by what was chosen: {n} of {all} {what}"
 ACTS, SAYS = "stated belief from which it acts", "probability from which it says it acts"
 PAYS = "the one from which acting pays"
+UNMADE = (
+    "at {n} of {all} stakes no choice was made, and all others are alike: where an empty cell "
+    "means that it passed, write so in it"
+)
 SENTENCES = {
     "movement": estimated("movement of choices, of what is asked where a stake crosses the belief"),
     "loss": estimated("mean loss against acting on the stated belief", "loss of 100 at stake"),
@@ -265,7 +269,10 @@ def stakes_estimates(
         )
         for name, of in SENTENCES.items()
     }
-    if why := few_contexts(rows.n_contexts) or rows.clusters.too_few:
+    unmade = _unmade(
+        pd.factorize(np.asarray(context, dtype=object))[0], stake, acting, known & silent
+    )
+    if why := few_contexts(rows.n_contexts) or rows.clusters.too_few or unmade:
         return [replace(empty[name], reason=why) for name in ("movement", "loss")]
     fit, movement = _fitted(choices), _movement(empty["movement"], choices)
     n_ends = int(np.isin(choices.stake, (0.0, 1.0)).sum())
@@ -281,6 +288,15 @@ def stakes_estimates(
     results = [movement, *loss_and_against, *slopes]
     results += _said(empty, fit, spoken[told], stake[told], computed) if told.any() else []
     return results + _confidence(empty["confidence"], choices)
+
+
+def _unmade(case: Codes, stake: Floats, acting: Floats, asked: Any) -> str:
+    """Say that choices that were made are alike, where many are missing; empty if not."""
+    made = (
+        pd.Series(~np.isnan(acting))[asked].groupby([case[asked], np.round(stake[asked], 9)]).any()
+    )
+    alike, n = np.nanmin(acting[asked]) == np.nanmax(acting[asked]), int((~made).sum())
+    return UNMADE.format(n=n, all=len(made)) * bool(alike and n > MOST_LEFT * len(made))
 
 
 def _stakes(loss: ArrayLike, gain: ArrayLike | None) -> Floats:

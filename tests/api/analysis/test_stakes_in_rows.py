@@ -119,6 +119,22 @@ def test_truth_that_follows_from_the_choice_is_refused_and_stakes_stay(abstained
         assert not primary or (primary[0].settings["state"] == "exact") == graded
 
 
+def test_choices_left_empty_where_it_passed_tell_no_loss():
+    """Breaks if the loss is that of the choices that are seen, all of which act."""
+    rows = penalties()
+    answered = rows.assign(decision=rows["decision"].where(rows["decision"] == "ANSWER"))
+    for evaluation in verdicts(answered)[1].values():
+        assert evaluation.headline.code == "stakes_open"
+        assert "where an empty cell means that it passed, write so" in evaluation.conclusion[0]
+        assert "Of 100 at stake" not in " ".join(evaluation.conclusion)
+
+
+def test_of_one_question_the_truth_follows_from_no_choice():
+    report, _ = verdicts(penalties().query("question == 7"))
+    assert "1 context is fewer than 10" in str(report)
+    assert "Ask for an answer in every case" not in str(report)
+
+
 @pytest.mark.parametrize(
     ("columns", "acts", "message"),
     [
