@@ -45,11 +45,9 @@ from coherence.runs.columns import COMPLEMENT, EVENT, LEVEL_OPTIONS
 from coherence.runs.needs import MATCHING_QUESTIONS, NEEDS_MATCHING
 from coherence.statistics.evaluation import EvaluationData
 
+# Of the swing, the least lower end with which a choice counts as an answer to the stated chance: a
+# size, no significance, as exact answers have no sampling error.
 LEAST_SWING = 0.2
-"""Least lower end of the swing with which a choice counts as an answer to the stated chance.
-
-A size, no significance: exact answers have no sampling error, and any swing would be significant.
-"""
 LEAST_F = 10.0  # first-stage F of repetitions for weights apart (Staiger and Stock 1997)
 NOTHING = 1e-6  # variance of beliefs about a line in the posterior: a spread of .001
 LEAST_CASES = 20  # from which weights are told apart: with fewer, intervals are too short
@@ -58,8 +56,8 @@ MOST_DELETED = 300  # clusters that the jackknife deletes one by one; beyond tha
 WIDEST = 1.0  # length of the interval of a share; a longer one tells none and all of it not apart
 NOT_APART = "weights cannot be told apart"
 LOGIT = "logit of choices, reports calibrated by repetitions; jackknife of {clusters}, t"
-NUMBERS = ("difference", "stated", "exact", "together", "share")
-"""Acted on less stated, weights of both beliefs, their sum, the share of the latter in it."""
+NUMBERS = ("difference", "together", "share")
+"""Acted on less stated, the weights of both beliefs together, the share of the exact one in it."""
 SENTENCES = {
     "swing": estimated(
         "share of the lottery at the highest third of chances less that at the lowest"
@@ -98,7 +96,7 @@ def matching_estimates(
     exact: ArrayLike | None = None,
     frame: ArrayLike | None = None,
     order: ArrayLike | None = None,
-    context: ArrayLike | None = None,
+    context: ArrayLike,
     group: ArrayLike | None = None,
     computed: bool = False,
 ) -> list[MatchingResult]:
@@ -134,12 +132,11 @@ def matching_estimates(
     -------
     list of MatchingResult
         ``matching:swing`` (the gate; `answered` says how it ended), ``matching:share`` (of the
-        exact posterior in what is acted on; `details` has its weights, in units of the level),
-        ``matching:difference`` (acted on minus stated) and ``matching:order``. Where the lower end
-        of the swing is not above .2 all others but the order effect are NaN. The share is NaN as
-        well, with the reason, of fewer than 20 cases, of reports that were not repeated (unless
-        `computed`), where the posterior is a curve of what is said, and where its interval would be
-        longer than 1.
+        exact posterior in what is acted on), ``matching:difference`` (acted on minus stated) and
+        ``matching:order``. Where the lower end of the swing is not above .2 all others but the
+        order effect are NaN. The share is NaN as well, with the reason, of fewer than 20 cases, of
+        reports that were not repeated (unless `computed`), where the posterior is a curve of what
+        is said, and where its interval would be longer than 1.
 
     Raises
     ------
@@ -164,14 +161,13 @@ def matching_estimates(
     Examples
     --------
     >>> import numpy as np
-    >>> rng, level = np.random.default_rng(1), np.tile(np.arange(5, 100, 10) / 100, 40)
-    >>> case = np.repeat(np.arange(40), 10)
-    >>> stated = rng.uniform(0.1, 0.9, 40)
-    >>> chose = np.where(rng.random(400) < 1 / (1 + np.exp(20 * (level - stated[case]))), 1, 0)
+    >>> rng, case = np.random.default_rng(1), np.arange(40).repeat(11)
+    >>> level = np.tile([np.nan, *np.arange(5, 100, 10) / 100], 40)
+    >>> belief = rng.uniform(0.1, 0.9, 40)[case]
+    >>> event = rng.random(440) < 1 / (1 + np.exp(20 * (level - belief)))
+    >>> action = np.where(event, "event", "lottery")
     >>> swing, share, difference, order = matching_estimates(
-    ...     np.r_[stated, np.full(400, np.nan)],
-    ...     np.r_[np.full(40, None), np.where(chose, "event", "lottery")],
-    ...     np.r_[np.full(40, np.nan), level], context=np.r_[np.arange(40), case], computed=True,
+    ...     np.where(np.isnan(level), belief, np.nan), action, level, context=case, computed=True
     ... )
     >>> bool(swing.interval.low > 0.5), bool(abs(difference.statistic) < 0.05), share.reason
     (True, True, 'the exact posterior is not known')
@@ -319,7 +315,7 @@ def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[
     acted_on = 0.5 + found[0] / slope  # where all beliefs are at their means
     weights = np.append(found[4 : 5 + known] / slope, math.nan)[:2]
     difference, together = acted_on - reports.mean[keep].mean(), weights.sum()
-    return found, np.array([difference, *weights, together, weights[1] / together])
+    return found, np.array([difference, together, weights[1] / together])
 
 
 def _jackknife(answers: _Answers) -> dict[str, tuple[float, Interval]]:
@@ -416,10 +412,7 @@ def _share(
     if reason:
         return replace(blank, reason=reason)
     (weight, together), (value, share) = found["together"], found["share"]
-    weights = [(name, at, of.low, of.high) for name, (at, of) in found.items()][1:3]
-    details = pd.DataFrame(weights, columns=["weight_of", "estimate", "low", "high"])
-    settings = {**blank.settings, "reliability": reliability}
-    blank = replace(blank, details=details, settings=settings)
+    blank = replace(blank, settings={**blank.settings, "reliability": reliability})
     if together.low <= 0:  # a share of next to nothing could be anything
         reason = (
             "the belief acted on is not seen to rise with what is said and known: the weights come "

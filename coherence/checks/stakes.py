@@ -26,7 +26,6 @@ from coherence.checks.threshold import (
     asked_of,
     jackknife,
     logit,
-    mean_of_cases,
     parted,
     share_table,
     shares_of,
@@ -43,9 +42,10 @@ from coherence.inputs import (
     require_probabilities,
 )
 from coherence.printable import odds
-from coherence.result import CheckResult, Family, Interval, contributions_to_mean
+from coherence.result import CheckResult, Family, Interval
 from coherence.runs.needs import NEEDS_STAKES, STAKES_QUESTIONS
 from coherence.statistics.evaluation import EvaluationData
+from coherence.statistics.mean_interval import mean_result
 from coherence.statistics.resample import Clusters, context_means
 from coherence.statistics.shares import exact_interval
 
@@ -158,7 +158,7 @@ def stakes_estimates(
     data: pd.DataFrame | None = None,
     gain: ArrayLike | None = None,
     said: ArrayLike | None = None,
-    context: ArrayLike | None = None,
+    context: ArrayLike,
     group: ArrayLike | None = None,
     computed: bool = False,
 ) -> list[StakesResult]:
@@ -252,7 +252,7 @@ def stakes_estimates(
     acting, silent, known = _acting(action, acts, len(stated)), np.isnan(spoken), ~np.isnan(stake)
     told_at = np.where(silent, stated, math.nan)
     chosen = known & silent & ~np.isnan(acting)
-    if not computed and context is not None:
+    if not computed:
         told_at = without_copies(told_at, stake, context)
     rows = parted(told_at, chosen, None, context, group, at="a stake", computed=computed)
     rows = replace(rows, n_dropped=rows.n_dropped - int((~silent).sum()))
@@ -448,13 +448,13 @@ def _against(blank: StakesResult, choices: Choices) -> StakesResult:
     gain = np.round(choices.reports.mean[choices.context] - choices.stake, 9)
     wrong = np.select([gain > 0, gain < 0], [1 - choices.acts, choices.acts])
     values = context_means(wrong, choices.context, choices.n_contexts)
-    result = mean_of_cases(blank, values, choices.clusters, "share")
-    ends = result.interval and result.interval.within(0.0, 1.0)
-    if ends and choices.clusters.name == "context" and np.isin(values, (0.0, 1.0)).all():
-        exact = exact_interval(result.statistic, len(values), ends.level)  # one choice a case
-        ends = Interval(*exact, ends.level, "Clopper and Pearson")
-    contributions = contributions_to_mean(pd.Series(values, list(choices.cases)))
-    return replace(result, interval=ends, contributions=contributions)
+    of_cases = pd.Series(values, list(choices.cases))
+    result = mean_result(blank, of_cases, choices.clusters, "share")
+    tossed = choices.clusters.name == "context" and np.isin(values, (0.0, 1.0)).all()
+    if result.interval is None or not tossed:
+        return result
+    ends = exact_interval(result.statistic, len(values), 0.95)  # one choice a case
+    return replace(result, interval=Interval(*ends, 0.95, "Clopper and Pearson"))
 
 
 def _loss(blank: StakesResult, choices: Choices) -> StakesResult:
@@ -479,13 +479,14 @@ def _loss(blank: StakesResult, choices: Choices) -> StakesResult:
         return [without_noise(means, factor)[kept] for factor in (factors[0], 0.0, factors[1])]
 
     several, clusters = of_policy(choices.acts), choices.clusters.among(kept)
-    results = [mean_of_cases(blank, values, clusters, "loss") for values in several]
+    named = [pd.Series(values, [choices.cases[at] for at in kept]) for values in several]
+    results = [mean_result(blank, values, clusters, "loss") for values in named]
     values, result = several[0], results[0]
     if result.interval is not None and all(each.interval for each in results):
         low, high = min(of.low for of in results), max(of.high for of in results[:2])
         method = result.interval.method
         method = HULL.format(what=method) if factors.any() else method
-        result = replace(result, interval=Interval(low, high, 0.95, method).within(0.0, 1.0))
+        result = replace(result, interval=Interval(low, high, 0.95, method))
     if bounded:
         reason, n_losing = bounded.format(what="add to the loss"), int((values > 0).sum())
         most = None if result.interval is None else result.high
@@ -494,9 +495,6 @@ def _loss(blank: StakesResult, choices: Choices) -> StakesResult:
             most = max(most or 0.0, rare * float(np.abs(gains[0]).max()))
         reason += "" if most is None else f", which is at most {most:.3f}"
         result = replace(blank, reason=reason, at_most=most)
-    else:
-        named = pd.Series(values, [choices.cases[at] for at in kept])
-        result = replace(result, contributions=contributions_to_mean(named))
     never, always = (float(of_policy(acts)[0].mean()) for acts in (0.0, 1.0))
     return replace(result, n_contexts=len(kept), never=never, always=always)
 

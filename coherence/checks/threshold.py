@@ -150,26 +150,22 @@ class CaseRows:
         cases = np.flatnonzero(~np.isnan(first - second))
         if few := few_contexts(len(cases), "with both kinds of rows"):
             return replace(result, reason=few)
-        kept = (first - second)[cases]
-        return mean_of_cases(result, kept, self.clusters.among(cases), "difference")
+        kept, clusters = (first - second)[cases], self.clusters.among(cases)
+        interval, reason = interval_or_reason(kept, clusters, "difference")
+        return replace(result, statistic=float(kept.mean()), interval=interval, reason=reason)
 
 
 def parted(
     stated: Floats,
     chosen: Any,
     exact: ArrayLike | None,
-    context: ArrayLike | None,
+    context: ArrayLike,
     group: ArrayLike | None,
     *,
     at: str,
     computed: bool,
 ) -> CaseRows:
     """Part a table into choices, `at` a stake or a level, and reports, NaN in rows without one."""
-    require(
-        context is not None,
-        "context must be given: it says which belief belongs to which choices. Name the column of "
-        "the cases.",
-    )
     require_probabilities(stated, "belief")
     codes, cases = as_contexts(context, len(stated))
     told = ~np.isnan(stated)
@@ -226,12 +222,6 @@ def shares_of(action: Any, n: int) -> tuple[list[str], Floats]:
     actions = as_known_actions(action, n)
     labels = [str(label).removeprefix(ACTION_PREFIX) for label in actions.labels]
     return labels, np.nan_to_num(actions.share)
-
-
-def mean_of_cases(result: Result, values: Floats, clusters: Clusters, what: str) -> Result:
-    """Estimate the mean over cases of these values of `what`."""
-    interval, reason = interval_or_reason(values, clusters, what)
-    return replace(result, statistic=float(values.mean()), interval=interval, reason=reason)
 
 
 def least_squares(columns: Floats, values: Floats) -> Floats:

@@ -8,6 +8,7 @@ cost degrees of freedom.
 
 import math
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from coherence.inputs import Codes, Floats
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.resample import Clusters
 
+Result = TypeVar("Result", bound=CheckResult)
 METHOD = "skewness-adjusted t, {clusters} as clusters"
 NO_SPREAD = "no interval, because all {clusters} have the same {what}"
 ALL_BELOW = "no interval, because chance has pushed both of its ends below 0"
@@ -96,13 +98,13 @@ def interval_or_reason(
 
 
 def mean_result(
-    result: CheckResult,
+    result: Result,
     of_contexts: "pd.Series[float]",
     clusters: Clusters,
     what: str,
     *,
     root: bool = False,
-) -> CheckResult:
+) -> Result:
     """Complete a result by a mean over contexts in [0, 1], or the root of one, and its interval."""
     values = np.asarray(of_contexts, dtype=np.float64)
     mean = float(values.mean())

@@ -50,9 +50,6 @@ def test_the_share_of_the_posterior_is_the_one_that_was_acted_on(weight):
     results = found(policies(STATED + weight * (EXACT - STATED)))
     share, difference = results["share"], results["difference"]
     assert share.statistic == pytest.approx(weight, abs=1e-3)
-    weights = share.details.set_index("weight_of")["estimate"]
-    assert weights["exact"] == pytest.approx(weight, abs=5e-3)
-    assert weights["stated"] == pytest.approx(1 - weight, abs=5e-3)
     assert difference.statistic == pytest.approx(weight * (EXACT - STATED).mean(), abs=1e-3)
 
 
@@ -62,7 +59,6 @@ def test_who_acts_on_neither_has_weights_and_no_share(acted_on):
     share, difference = results["share"], results["difference"]
     assert "not seen to rise" in share.reason
     assert math.isnan(share.statistic)
-    assert len(share.details) == 2
     assert difference.interval.low < (acted_on - STATED).mean() < difference.interval.high
 
 

@@ -292,12 +292,7 @@ def test_whoever_acts_on_the_report_of_its_row_does_not_ignore_stakes():
 
 
 def test_of_one_choice_a_case_the_share_against_the_belief_has_an_exact_interval():
-    rng = np.random.default_rng(1)
-    stated, loss = rng.permutation(np.linspace(0.05, 0.95, 60)), rng.permutation(60) / 6
-    acts = stated > loss / (1 + loss)
-    acts[:3] = ~acts[:3]
-    chosen = np.where(acts, "act", "pass")
-    found = stakes_estimates(stated, chosen, loss, acts="act", context=np.arange(60))
-    (against,) = [each for each in found if each.check == "stakes:against"]
-    ends = stats.binomtest(3, 60).proportion_ci(0.95, "exact")
+    rows = table(beliefs=np.repeat(BELIEFS, 2), noise=0.0).groupby("id").sample(1, random_state=2)
+    against = found(rows, computed=True)["against"]
+    ends = stats.binomtest(round(120 * against.statistic), 120).proportion_ci(0.95, "exact")
     assert (against.low, against.high) == pytest.approx((ends.low, ends.high))
