@@ -31,10 +31,7 @@ def wilson_interval(share: ArrayLike, count: ArrayLike) -> tuple[Floats, Floats]
 
 
 def exact_interval(share: float, trials: float, level: float) -> tuple[float, float]:
-    """Return Clopper and Pearson's interval, for a number of trials that need not be whole.
-
-    Clopper and Pearson (1934), Biometrika 26, 404-413.
-    """
+    """Return the interval of Clopper and Pearson (Biometrika 1934); trials need not be whole."""
     from statsmodels.stats.proportion import proportion_confint
 
     low, high = proportion_confint(share * trials, trials, alpha=1 - level, method="beta")

@@ -127,12 +127,8 @@ def test_choices_left_empty_where_it_passed_tell_no_loss():
         assert evaluation.headline.code == "stakes_open"
         assert "where an empty cell means that it passed, write so" in evaluation.conclusion[0]
         assert "Of 100 at stake" not in " ".join(evaluation.conclusion)
-
-
-def test_of_one_question_the_truth_follows_from_no_choice():
-    report, _ = verdicts(penalties().query("question == 7"))
-    assert "1 context is fewer than 10" in str(report)
-    assert "Ask for an answer in every case" not in str(report)
+    of_one_question = str(verdicts(rows.query("question == 7"))[0])
+    assert "Ask for an answer in every case" not in of_one_question  # truth is one, anyway
 
 
 @pytest.mark.parametrize(

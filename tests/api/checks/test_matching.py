@@ -125,8 +125,6 @@ def test_labels_give_what_their_probabilities_give_on_average_and_refusals_enter
     other = rows.assign(action=rows["action"].mask(rows.index.isin(refused), None))
     refusing, without = (found(each)["difference"] for each in (other, rows.drop(index=refused)))
     assert refusing.statistic == without.statistic
-    with pytest.raises(InputError, match="action must be 'event' or 'lottery'.* received 'ill'"):
-        found(rows.assign(action=rows["action"].replace("event", "ill")))
 
 
 def test_groups_few_cases_and_one_level_are_said():
@@ -135,7 +133,6 @@ def test_groups_few_cases_and_one_level_are_said():
     grouped = found(rows.assign(template=rows["context"] % 4), group="template")
     assert "4 groups are too few" in grouped["share"].reason
     enough = found(rows.assign(template=rows["context"] % 12), group="template")["share"]
-    assert enough.interval.method.startswith("logit")
     assert "groups" in enough.interval.method
     few = found(rows[rows["context"] < 19])
     assert "20 cases" in few["share"].reason
@@ -151,6 +148,7 @@ def test_groups_few_cases_and_one_level_are_said():
         ({"level": lambda rows: 100 * rows["level"]}, r"level must hold numbers in \(0, 1\)"),
         ({"frame": "no"}, "frame must be 'event' or 'complement'"),
         ({"order": "x"}, "order must be 'event' or 'lottery'"),
+        ({"action": "ill"}, "action must be 'event' or 'lottery'.* received 'ill'"),
         ({"p": 2.0}, r"belief must hold numbers in \[0, 1\]"),
     ],
 )

@@ -201,9 +201,9 @@ def test_beliefs_may_stand_in_rows_of_their_own_or_be_missing_in_some():
     few = rows.assign(p=rows["p"].where(rows.index % 5 > 0))
     assert found(few)["movement"].settings["moves"] == "moves"
     assert found(few)["loss"].interval is not None
-    few = rows.assign(p=rows["p"].where(rows["choice"] == "bet"))
+    answered = found(rows.assign(p=rows["p"].where(rows["choice"] == "bet")))
     for name in ("loss", "slope", "difference"):  # of cases with high beliefs alone
-        assert "missing by what was chosen" in found(few)[name].reason
+        assert "missing by what was chosen" in answered[name].reason
 
 
 def test_too_few_clear_cases_and_groups_cannot_be_told():
@@ -262,11 +262,10 @@ def test_a_confidence_that_falls_with_the_stake_is_seen():
 def test_policies_are_choices():
     rows = table()
     policies = pd.DataFrame({name: rows["choice"] == name for name in ("pass", "bet")}) * 1.0
-    plain = found(rows)
     named = {"gain": rows["gain"], "acts": "bet", "context": rows["id"]}
     other = stakes_estimates(rows["p"], policies, rows["loss"], **named)
-    for name, result in zip(plain, other, strict=True):
-        assert result.statistic == pytest.approx(plain[name].statistic, abs=1e-9)
+    for plain, result in zip(found(rows).values(), other, strict=True):
+        assert result.statistic == pytest.approx(plain.statistic, abs=1e-9)
 
 
 def test_what_breaks_a_rule_is_named():
