@@ -21,16 +21,16 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 36_270,
+    "coherence": 36_266,
     "coherence/analysis": 4_003,
     "coherence/batteries": 4_648,
-    "coherence/checks": 6_379,
+    "coherence/checks": 6_376,
     "coherence/cli": 1_682,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_701,
     "coherence/report": 4_990,
     "coherence/runs": 5_845,
-    "coherence/statistics": 4_049,
+    "coherence/statistics": 4_048,
     "elicitation": 14_532,
     "elicitation/asking": 1_291,
     "elicitation/batteries": 2_269,
