@@ -20,7 +20,7 @@ from elicitation.respondents import Respondent, respondents_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coherence.report.document import FigureFile, Table
+    from coherence.report.document import Table
     from elicitation.asking.store import AnswerStore, PlannedAnswers
 
 
@@ -38,7 +38,6 @@ class Results:
     files: "dict[str, Callable[[Path], object]]" = field(default_factory=dict)
     figures: "Callable[[Path], object] | None" = None  # writes further ones into a folder
     paper: "Sequence[Table]" = ()
-    draw: "Callable[[Path], Sequence[FigureFile]]" = lambda folder: ()
     # what comes last, since it takes long or may fail: writes files, and returns lines to print
     last: "Callable[[Path], str] | None" = None
 
@@ -198,7 +197,7 @@ def _write(options: BatteryOptions, results: Results, folder: Path, paper: Path 
                 failure = error
         written = sorted(path.name for path in new.iterdir())
     print(f"wrote {', '.join(written)} to {where}", file=sys.stderr)
-    write_paper_tables(paper, options.title, results.paper, results.draw, earlier=options.earlier)
+    write_paper_tables(paper, options.title, results.paper, earlier=options.earlier)
     if failure is not None:
         raise failure
 
@@ -212,7 +211,6 @@ def write_paper_tables(
     folder: Path | None,
     title: str,
     tables: "Sequence[Table]",
-    draw: "Callable[[Path], Sequence[FigureFile]]" = lambda folder: (),
     *,
     earlier: str,
 ) -> None:
@@ -223,5 +221,5 @@ def write_paper_tables(
 
     where = f"{folder}/paper.md{in_place(folder, INDEXES)}"
     with new_files(folder, f"{earlier}|{INDEXES}") as new:
-        write_document(new, title, tables, draw(new))
+        write_document(new, title, tables)
     print(f"wrote the tables of the paper, see {where}", file=sys.stderr)

@@ -14,7 +14,6 @@ apart, and which do not?
 
 import argparse
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,15 +21,17 @@ import pandas as pd
 from scipy.special import expit
 
 from coherence import analyze
-from coherence.batteries.bets.answers import PROBABILITIES, ROLES, SCORES, BetAnswers
-from coherence.batteries.bets.figures import (
-    accuracy_size,
-    plot_accuracies,
+from coherence.batteries.bets.scores import (
+    PROBABILITIES,
+    ROLES,
+    SCORES,
+    BetAnswers,
+    BetScores,
+    ladder_runs,
+    score_bets,
 )
-from coherence.batteries.bets.scores import BetScores, ladder_runs, score_bets
 from coherence.batteries.bets.truths import BET_CHOICES, VALUE_CHOICES, bet_gains, expected_gains
 from coherence.inputs import Floats
-from coherence.plots.style import save_plot
 from elicitation.batteries.bets.questions import (
     bet_questions,
     default_items,
@@ -170,10 +171,7 @@ def print_ladders(answers: list[BetAnswers]) -> None:
 def write(scores: BetScores, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     scores.accuracy.to_csv(folder / "accuracy.csv", index=False)
-    for agent, rows in scores.accuracy.groupby("model", sort=False):
-        picture = partial(plot_accuracies, rows)
-        save_plot(picture, folder / f"{agent}.svg", size=accuracy_size(rows))
-    print(f"\nFigures of each agent, and accuracy.csv: {folder}")
+    print(f"\nAccuracies with their intervals and tests: {folder / 'accuracy.csv'}")
 
 
 def main() -> None:
@@ -188,9 +186,7 @@ def main() -> None:
         help="how little chance there is in the answers (default: 20)",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed (default: 0)")
-    parser.add_argument(
-        "--out", metavar="DIR", help="folder for the table and the figures (default: none written)"
-    )
+    parser.add_argument("--out", metavar="DIR", help="folder for the table (default: none written)")
     args = parser.parse_args()
 
     print_bet()

@@ -1,4 +1,4 @@
-"""A lesson on mixing: agents whose rates are known, scored side by side, with a figure.
+"""A lesson on mixing: agents whose rates are known, scored side by side, with figures.
 
     python examples/mixing_lesson.py --out lesson
 
@@ -9,16 +9,17 @@ Runs in seconds and asks no model. The answers it writes can be scored again by 
 import argparse
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from coherence.batteries.mixing.design import (
     MIXING_AGENTS,
     expected_answers,
-    mixed_equilibrium,
+    optimal_rates,
     simulate_mixing,
 )
-from coherence.batteries.mixing.figures import compare_figure
 from coherence.batteries.mixing.scores import MixingScores, score_mixing
+from coherence.batteries.mixing.shown import mixing_figure
 from coherence.plots.style import save_figure
 
 
@@ -65,7 +66,7 @@ def print_noise(seed: int) -> None:
 
 def print_game() -> None:
     print("\n4. A game: heads pays the model 70, tails 30, if the opponent shows the same side")
-    heads, _ = mixed_equilibrium([[70, 0], [0, 30]], [[-70, 0], [0, -30]])
+    heads = optimal_rates("pennies", np.array([0.7]))[0]
     print(
         f"   In equilibrium the model shows heads with probability {heads:.2f}: the opponent "
         "expects the 70."
@@ -84,11 +85,9 @@ def print_game() -> None:
 def write(answers: pd.DataFrame, scores: MixingScores, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     answers.to_csv(out / "answers.csv", index=False)
-    save_figure(compare_figure(scores.curves, list(MIXING_AGENTS)), out / "flips.png")
-    print(
-        f"\n{out / 'flips.png'} shows one flip of every agent; {out / 'answers.csv'} holds all "
-        "answers."
-    )
+    for agent, curves in scores.curves.groupby("model", sort=False):
+        save_figure(mixing_figure(curves, title=agent), out / f"{agent}.png")
+    print(f"\n{out} holds a figure of every agent's rates, and all answers: answers.csv.")
 
 
 def main() -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from coherence.batteries.revealed.figures import write_figures
 from coherence.batteries.revealed.scores import (
     order_preferences,
     previous_influences,
     score_beliefs,
 )
+from coherence.batteries.revealed.shown import write_figures
 from elicitation.batteries.revealed.questions import belief_questions, tabulate_beliefs
 from elicitation.batteries.revealed.scenarios import dice
 from elicitation.batteries.revealed.scenarios.grid import select, standard_grid

@@ -44,7 +44,8 @@ BUDGET = {
     "tests": 26_788,
 }
 HOMES = {
-    "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
+    "matplotlib": "coherence/*plot* coherence/*figure* coherence/batteries/*/shown.py "
+    "bayesnets/pictures/*",
     "catboost": "coherence/statistics/trees.py",
     "sklearn": "coherence/checks/iterated.py bayesnets/records/datasets.py",
     "statsmodels": "coherence/statistics/shares.py bayesnets/records/datasets.py",

@@ -2,9 +2,7 @@ from .bets.scores import score_bets as score_bets
 from .bets.truths import crossed_interval as crossed_interval
 from .bets.truths import exact_test as exact_test
 from .bets.truths import expected_gains as expected_gains
-from .mixing.answers import read_mixing_answers as read_mixing_answers
 from .mixing.design import expected_answers as expected_answers
-from .mixing.design import mixed_equilibrium as mixed_equilibrium
 from .mixing.design import simulate_mixing as simulate_mixing
 from .mixing.scores import MixingScores as MixingScores
 from .mixing.scores import score_mixing as score_mixing

@@ -95,7 +95,7 @@ class BetsOptions(ItemOptions, BatteryOptions):
 
     command: ClassVar[str] = "bets"
     title: ClassVar[str] = TITLE
-    written: ClassVar[str] = r"accuracy\.csv|(runs|ladder_runs)\.parquet|accuracy_[1-9][0-9]*\.svg"
+    written: ClassVar[str] = r"accuracy\.csv|ladder_runs\.parquet"
     earlier: ClassVar[str] = PAPER
 
     HELP = """
@@ -186,29 +186,16 @@ questions FILE  the questions that --answers is about, as 'coherence bets questi
 
     def score(self, answers: "tuple[pd.DataFrame, pd.DataFrame]") -> Results:
         """Score answers, and lay them out as runs."""
-        from coherence.batteries.bets import figures
-        from coherence.batteries.bets.scores import belief_runs, ladder_runs, score_bets
-        from coherence.batteries.bets.tables import bet_tables, bets_report
-        from coherence.plots.style import save_plot
+        from coherence.batteries.bets.scores import ladder_runs, score_bets
+        from coherence.batteries.bets.shown import bet_tables, bets_report
 
         scores = score_bets(*answers)
         tables = {
             "answers.csv": answers[1],
             "accuracy.csv": scores.accuracy,
-            "runs.parquet": belief_runs(scores.answers),
             "ladder_runs.parquet": ladder_runs(scores.answers, rng=self.seed),
         }
-        text, paper = bets_report(scores), bet_tables(scores.accuracy)
-        results = Results(tables, text, paper=paper)
-
-        def draw(name: str, plot: Any, table: "pd.DataFrame", size: tuple[float, float]) -> None:
-            results.files[name] = partial(save_plot, partial(plot, table), size=size)
-
-        # Names of models are not used in file names: they may come from a file of answers.
-        for number, (_, rows) in enumerate(scores.accuracy.groupby("model", sort=False), start=1):
-            size = figures.accuracy_size(rows)
-            draw(f"accuracy_{number}.svg", figures.plot_accuracies, rows, size)
-        return results
+        return Results(tables, bets_report(scores), paper=bet_tables(scores.accuracy))
 
 
 def _check_known(questions: "pd.DataFrame", answers: "pd.DataFrame") -> None:
@@ -372,9 +359,8 @@ def _transfer(options: TransferOptions) -> None:
     """Train on each kind of bet, test on every kind; write and print the table."""
     import pandas as pd
 
-    from coherence.batteries.bets.figures import plot_transfer
     from coherence.batteries.bets.scores import score_bets
-    from coherence.batteries.bets.tables import transfer_report, transfer_tables
+    from coherence.batteries.bets.shown import plot_transfer, transfer_report, transfer_tables
     from coherence.plots.style import save_plot
     from coherence.runs.write import write_table
     from elicitation.batteries.bets.option_scores import score_choices

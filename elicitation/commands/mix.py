@@ -25,8 +25,7 @@ class MixOptions(BatteryOptions):
     command: ClassVar[str] = "mix"
     title: ClassVar[str] = "Failure to mix"
     written: ClassVar[str] = (
-        r"(scores|measures|curves|dependence)\.csv|(answers|runs)\.parquet"
-        r"|(rates(-[1-9][0-9]*)?|flips)\.png"
+        r"(scores|measures|curves|dependence)\.csv|answers\.parquet|rates(-[1-9][0-9]*)?\.png"
     )
     earlier: ClassVar[str] = r"mixing\.(md|tex|csv)"
 
@@ -83,9 +82,10 @@ exact  read the rates off the model's probabilities instead of drawing answers
 
     def read(self, file: str) -> "pd.DataFrame":
         """Read a table of answers."""
-        from coherence.batteries.mixing.answers import read_mixing_answers
+        from coherence.batteries.battery import read_answer_table
+        from coherence.batteries.mixing.design import TEXTS
 
-        return read_mixing_answers(file)
+        return read_answer_table(file, texts=TEXTS)
 
     def ask(self, respondent: Respondent, store: "AnswerStore") -> "pd.DataFrame":
         """Return the answers of a model."""
@@ -132,10 +132,8 @@ exact  read the rates off the model's probabilities instead of drawing answers
 
     def score(self, answers: "pd.DataFrame") -> Results:
         """Score answers, and draw rates."""
-        from coherence.batteries.mixing.answers import mixing_runs
-        from coherence.batteries.mixing.figures import compare_figure, mixing_figure
         from coherence.batteries.mixing.scores import score_mixing
-        from coherence.batteries.mixing.tables import mix_report, mixing_table
+        from coherence.batteries.mixing.shown import mix_report, mixing_figure, mixing_table
         from coherence.plots.style import save_figure
         from coherence.runs.write import write_table
 
@@ -149,7 +147,6 @@ exact  read the rates off the model's probabilities instead of drawing answers
             # Not as CSV: raw texts may hold any character, and a lone carriage return would part a
             # row in two.
             "answers.parquet": answers if self.answers is None else answers[:0],
-            "runs.parquet": mixing_runs(answers),
         }
         results = Results(tables, mix_report(scores), paper=[mixing_table(scores.experiments)])
         # Without rows too: no test of dependence was possible.
@@ -160,9 +157,6 @@ exact  read the rates off the model's probabilities instead of drawing answers
             # Names of models are text from outside and never become part of a path.
             name = f"rates-{number}.png" if several else "rates.png"
             results.files[name] = partial(save_figure, figure)
-        if several and (scores.curves["part"] == "flip").any():
-            figure = compare_figure(scores.curves, list(models))
-            results.files["flips.png"] = partial(save_figure, figure)
         return results
 
 

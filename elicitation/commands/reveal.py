@@ -34,9 +34,9 @@ class RevealOptions(BatteryOptions):
     title: ClassVar[str] = "Revealed beliefs"
     written: ClassVar[str] = (
         r"(summary|scores|beliefs|influence|orders|stated|stated_errors|misses|bets)\.csv"
-        r"|(outcomes|previous|orders|misses)\.png|runs\.parquet|results\.json|report\.html"
+        r"|(outcomes|previous|orders)\.png|runs\.parquet|results\.json|report\.html"
     )
-    earlier: ClassVar[str] = r"revealed-[a-z]+(-\d+)?\.(md|tex|csv)|misses\.(md|tex|csv|svg|pdf)"
+    earlier: ClassVar[str] = r"(revealed-[a-z]+|misses)\.(md|tex|csv)"
 
     # Texts are continued, and questions with options go through the model's own template.
     left_out: ClassVar[tuple[str, ...]] = (
@@ -161,9 +161,7 @@ where NAME=A,B  keep settings whose scenario, variant, n, faces, bias, observati
         import pandas as pd
 
         from coherence.batteries.revealed import scores as measures
-        from coherence.batteries.revealed import tables as shown
-        from coherence.batteries.revealed.figures import draw_misses, misses_figure, write_figures
-        from coherence.plots.style import save_figure
+        from coherence.batteries.revealed import shown
 
         laid_out = [
             given.tables(self.settings, source, reps=self.reps, seed=self.seed)
@@ -201,7 +199,6 @@ where NAME=A,B  keep settings whose scenario, variant, n, faces, bias, observati
         total = None if misses is None else misses[misses["group"] == measures.ALL]
         texts = [
             shown.render_tables(shown.revealed_tables(distances, errors, total)),
-            "" if misses is None else shown.render_misses(misses),
             shown.render_sources(tables),
         ]
         results = Results(
@@ -210,12 +207,7 @@ where NAME=A,B  keep settings whose scenario, variant, n, faces, bias, observati
             paper=shown.revealed_tables(distances, errors, misses),
         )
         if beliefs is not None:
-            results.figures = partial(write_figures, beliefs)
-        if misses is not None and len(misses):
-            figure = misses_figure(tables["beliefs"], misses)
-            results.files["misses.png"] = partial(save_figure, figure)
-            # Drawn anew: what lays a figure out changes it each time that it is saved.
-            results.draw = partial(draw_misses, tables["beliefs"], misses)
+            results.figures = partial(shown.write_figures, beliefs)
         if runs is not None:
             results.last = partial(_check_coherence, runs, seed=self.seed)
         return results

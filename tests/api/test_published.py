@@ -60,9 +60,7 @@ def test_the_mixing_script_prints_both_numbers_and_writes_answers_that_are_read(
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     for part in ("two_flips  first", "equal in 0.500 of answers", "[", "p = "):
         assert part in done.stdout
-    from coherence.batteries import read_mixing_answers
-
-    assert read_mixing_answers(tmp_path / "out" / "answers.csv")["count"].sum() == 148
+    assert pd.read_csv(tmp_path / "out" / "answers.csv")["count"].sum() == 148
 
 
 def test_judgements_become_beliefs_and_beliefs_given_another_event():

@@ -79,8 +79,7 @@ expected_gains(**BETS, chance=50) => chance must hold probabilities | Divide per
 expected_gains(100, 1, [1, 2], chance=[0.1, 0.2, 0.3]) => one length
 simulate_mixing("argmin") => found: 'argmax'
 simulate_mixing("ideal", n_draws=0) => n_draws
-read_mixing_answers("nowhere.csv") => no such file
-mixed_equilibrium([[3, 0], [5, 1]], [[3, 5], [0, 1]]) => no equilibrium has both players mix
+
 belief_distance([0.5, 0.5], [0.5, 0.6]) => belief must sum to 1; it sums to 1.1
 
 prompt_consistency(RUNS, reference="standart") => reference must be | name found: 'standard'

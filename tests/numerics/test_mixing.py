@@ -1,18 +1,18 @@
-"""Mixing: the conditions, the tests of independence against all orders, intervals by hand."""
+"""Mixing: the conditions, the test of independence against permutations, intervals by hand."""
 
 import itertools
 import math
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import special, stats
 
-from coherence.batteries.mixing.answers import check_answers, count_checked
 from coherence.batteries.mixing.design import (
     EXPERIMENTS,
     PARTS,
+    check_answers,
+    count_checked,
     equilibrium_shares,
     literal_shares,
     optimal_rates,
@@ -30,7 +30,6 @@ from coherence.batteries.mixing.losses import (
 )
 from coherence.batteries.mixing.scores import (
     Estimate,
-    draw_dependence,
     estimate,
     flip_dependence,
     score_interval,
@@ -99,37 +98,11 @@ def test_flips_given_the_first_agree_with_fisher_and_with_permutations():
     assert np.mean(equal) == pytest.approx(expected * strata.sum(), abs=0.2)
 
 
-@pytest.mark.parametrize(("ones", "zeros"), [(1, 1), (1, 4), (3, 3), (4, 3)])
-def test_the_test_of_neighbours_is_that_of_all_orders(ones, zeros):
-    orders = []
-    for places in combinations(range(ones + zeros), ones):
-        order = np.zeros(ones + zeros, dtype=int)
-        order[list(places)] = 1
-        orders.append(order)
-    equal = np.array([np.count_nonzero(np.diff(order) == 0) for order in orders])
-    for order, here in zip(orders, equal, strict=True):
-        observed, expected, pvalue = draw_dependence([order.tolist()])
-        assert observed == pytest.approx(here / (ones + zeros - 1))
-        assert expected == pytest.approx(equal.mean() / (ones + zeros - 1))
-        if equal.min() < equal.max():
-            as_far = np.abs(equal - equal.mean()) >= abs(here - equal.mean()) - 1e-9
-            assert pvalue == pytest.approx(as_far.mean())
-        else:
-            assert math.isnan(pvalue)  # one count of runs alone is possible
-
-
-def test_sequences_are_taken_together_and_long_ones_have_a_test():
-    # Runs of 1110010: 4 of 1 + 2 * 3 * 4 / 7 expected; two more pairs are equal for sure.
-    observed, expected, pvalue = draw_dependence([[1, 1, 1, 0, 0, 1, 0], [1, 1, 1], [0]])
-    assert (observed, expected) == pytest.approx((5 / 8, (7 - 1 - 24 / 7 + 2) / 8))
-    assert pvalue == draw_dependence([[1, 1, 1, 0, 0, 1, 0]])[2]
-    # Numbers of orders beyond a float: two thousand answers in as many runs as are expected.
-    assert draw_dependence([[0, 0, 1, 1] * 500])[2] == pytest.approx(1.0, abs=0.1)
-    # Rates that differ between conditions are no dependence: a condition's answers are equal here.
-    equal = np.array([[100.0, 0, 0, 0], [0, 0, 0, 100.0]])
+def test_rates_that_differ_between_conditions_are_no_dependence():
+    equal = np.array([[100.0, 0, 0, 0], [0, 0, 0, 100.0]])  # a condition's answers are equal here
     assert flip_dependence(equal)[:2] == (1.0, 1.0)
     assert math.isnan(flip_dependence(equal)[2])
-    assert np.isnan([draw_dependence([]), flip_dependence(np.zeros((1, 4)))]).all()
+    assert np.isnan(flip_dependence(np.zeros((1, 4)))).all()
 
 
 def test_the_interval_of_a_sum_of_scores():

@@ -13,7 +13,7 @@ from scipy import stats
 from study import read_table
 
 from coherence.batteries import expected_answers
-from coherence.batteries.mixing.answers import check_answers, count_checked
+from coherence.batteries.mixing.design import check_answers, count_checked
 
 # At a true rate of .05 a binomial count passes its bound once in a thousand lines.
 SURE = 0.999

@@ -7,20 +7,24 @@ model's own answer on which of the two things is worth more. Beside every accura
 constant answer: a model that declines every bet is right wherever the thing to be won is the lesser
 one, which is half of the bets.
 
-Two probabilities can stand in column ``p`` of a runs table. For bets whose chances are even, it is
-the model's own belief that the thing to be won is worth more than the one that may be lost, out of
-its answers to value questions. For ladders, it is the probability that the question states, and
-every bet has stakes: the check `stakes` reads off them from which belief it bets.
+Every bet of a ladder states its probability and has stakes: as a runs table the check `stakes`
+reads off them from which belief a model bets.
+
+Questions come from ``elicitation.batteries.bets.questions`` or from its CSV; answers from a model
+there, or from anywhere else: as letters, or as one score per option. Answers are untrusted text:
+what is neither letters nor the words of an option is unread, and counted.
 """
 
 import math
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from coherence.batteries.bets.answers import OPTIONS, ROLES, BetAnswers, join_answers
+from coherence.batteries.battery import AnswerColumn, AnswerTable
 from coherence.batteries.bets.truths import (
     BET_CHOICES,
     MEMBERS,
@@ -38,15 +42,221 @@ from coherence.batteries.bets.truths import (
     is_right,
     payouts,
     random_rate,
+    set_codes,
+    standard_choices,
     threshold_sets,
     tune_threshold,
     value_truths,
     z_test,
 )
-from coherence.errors import InputError
-from coherence.inputs import Codes
-from coherence.runs.columns import DRAWN, RECORDED
+from coherence.decoding.decode import decode_choice
+from coherence.errors import InputError, closest, listing
+from coherence.inputs import Codes, Floats
+from coherence.runs.columns import DRAWN
+from coherence.runs.formats import require_frame
 from coherence.statistics.resample import Seed, as_generator
+
+OPTIONS = ("a", "b", "c")
+SCORES, PROBABILITIES = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("score", "prob")]
+TEXTS, ROLES = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("option", "role")]
+_NAMES = ("question", "kind", "template", "split")
+_ALWAYS = (*_NAMES, "high", "low", "high_value", "low_value", *ROLES)
+_BETS = ("wins", "chance", "stake")
+_AMOUNTS = ("high_value", "low_value", "chance", "stake", "payout")
+_KINDS = {"value": VALUE_CHOICES, "bet": BET_CHOICES, "ladder": BET_CHOICES}
+_LOGITS = "Take the logistic transform of scores that are logits, and divide percentages by 100."
+_LETTERS = re.compile(r"\(?[abc]\)?\.?(?:(?:\s*[+,;/&]\s*|\s+and\s+|\s+)\(?[abc]\)?\.?)*")
+_MARKUP = re.compile(r'[*`"“”„«»]')
+
+
+@dataclass(frozen=True, eq=False)
+class BetAnswers:
+    """The answers of one model to questions of one kind and template."""
+
+    # model, kind, template: whose answers, and to what
+    model: str
+    kind: str
+    template: str
+    questions: pd.DataFrame  # only questions that were answered, in their order
+    # shape (n,): place of the chosen option in the order of `BET_CHOICES` or `VALUE_CHOICES`;
+    # `NO_CHOICE` where there is no single one
+    choice: Codes
+    # shape (n,): codes of the sets of letters that were stated; 0 where none was, or where the
+    # answer is unread
+    stated: Codes
+    # shape (n, 3), or None: scores in [0, 1] in the same order; None where only letters were given
+    scores: Floats | None
+    # shape (n, 3): probability of each choice; of a letter 1, and NaN where there is no single
+    # choice
+    probabilities: Floats
+    unread: "np.typing.NDArray[np.bool_]"  # shape (n,): answers that are neither empty nor readable
+
+    def only(self, keep: "np.typing.NDArray[np.bool_]") -> "BetAnswers":
+        """Return the answers to some of the questions."""
+        kept: dict[str, Any] = {}
+        for name in ("choice", "stated", "scores", "probabilities", "unread"):
+            array = getattr(self, name)
+            kept[name] = None if array is None else array[keep]
+        return replace(self, questions=self.questions[keep].reset_index(drop=True), **kept)
+
+
+def join_answers(questions: pd.DataFrame, answers: pd.DataFrame) -> list[BetAnswers]:
+    """Bring answers to their questions."""
+    check_bet_questions(questions)
+    joined = questions.merge(_checked(questions, answers), on="question", how="inner", sort=False)
+    groups = joined.groupby(["model", "kind", "template"], sort=False)
+    return [
+        _answers(str(model), str(kind), str(template), part.reset_index(drop=True))
+        for (model, kind, template), part in groups
+    ]
+
+
+def check_bet_questions(questions: pd.DataFrame) -> None:
+    """Raise `SchemaError` if a table is not a table of bet questions."""
+    questions = require_frame(questions, "questions")
+    only_values = "kind" in questions and (questions["kind"] == "value").all()
+    needed = _ALWAYS if only_values else (*_ALWAYS, *_BETS)
+    # A payout that is not stated is none; values alone need no amounts.
+    amounts = [name for name in _AMOUNTS if name in (*needed, *questions.columns)]
+    columns = [
+        AnswerColumn(
+            name,
+            required=name in needed,
+            one_of=tuple(_KINDS) if name == "kind" else None,
+            number=name in _AMOUNTS,
+            may_lack=True,
+            low=0,
+            high=1 if name == "chance" else math.inf,
+        )
+        for name in (*(name for name in needed if name not in _AMOUNTS), *amounts)
+    ]
+    checked = AnswerTable(questions, columns, source="questions")
+    table = checked.table
+    checked.unique(["question"], table["question"].notna())
+    roles = pd.Series([sorted(row) for row in table[ROLES].to_numpy()], table.index)
+    expected = table["kind"].map({kind: sorted(choices) for kind, choices in _KINDS.items()})
+    known = table["kind"].isin(_KINDS)
+    rule = "role_a to role_c must be the choices of their kind in some order"
+    checked.refuse((roles != expected) & known, rule, ROLES[0])
+    bets = known & (table["kind"] != "value")
+    for name in _AMOUNTS:
+        if name in table.columns and name != "payout":
+            lacks = table[name].isna() & ~checked.not_numbers(name)
+            checked.refuse(bets & lacks, f"column {name!r} must hold numbers for bets", name)
+    certain = (table["kind"] == "ladder") & (table.get("stake") == 0)
+    checked.refuse(certain, "column 'stake' must be above 0 for ladders", "stake")
+    checked.raise_errors()
+
+
+UNNAMED = "model"
+"""The model of answers that have no such column."""
+
+
+def _checked(questions: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of answers that count, with scores as numbers and a model throughout."""
+    scored = [names for names in (SCORES, PROBABILITIES) if set(names) <= set(answers.columns)]
+    numbers = [name for names in scored for name in names]
+    columns = [
+        AnswerColumn("question", required=True),
+        AnswerColumn("model", default=UNNAMED),
+        *(AnswerColumn(name, number=True, low=0, high=1, remedy=_LOGITS) for name in numbers),
+    ]
+    checked = AnswerTable(answers, columns)
+    table, errors = checked.table, checked.errors
+    if "answer" not in table.columns and SCORES not in scored:
+        errors.append("it needs a column 'answer' with letters, or columns score_a to score_c.")
+    unknown = ~table["question"].isin(questions["question"])
+    first = "".join(table["question"][unknown].head(1))
+    rule = "column 'question' must name questions that there are"
+    checked.refuse(unknown, rule, "question", closest(first, questions["question"]))
+    checked.refuse(table["model"] == "", "column 'model' must not be empty", "model")
+    checked.unique(["model", "question"], ~unknown)
+    if PROBABILITIES in scored:
+        # Tables from elsewhere may hold rounded probabilities.
+        off = (table[PROBABILITIES].sum(axis=1) - 1).abs() > 0.02
+        remedy = "Leave them out, or divide them by their sum."
+        checked.refuse(off, "prob_a to prob_c must sum to 1", PROBABILITIES[0], remedy)
+    checked.raise_errors()
+    return table[[name for name in ("question", "model", "answer", *numbers) if name in table]]
+
+
+def _answers(model: str, kind: str, template: str, part: pd.DataFrame) -> BetAnswers:
+    """Return the answers to questions of one kind and template, choices in canonical order."""
+    roles = part[ROLES].to_numpy()
+    # For each canonical choice, the number of the letter that stands for it in this question.
+    letter = np.stack([(roles == choice).argmax(axis=1) for choice in _KINDS[kind]], axis=1)
+    scores, probabilities = (
+        np.take_along_axis(part[names].to_numpy(dtype=np.float64), letter, axis=1)
+        if set(names) <= set(part.columns)
+        else None
+        for names in (SCORES, PROBABILITIES)
+    )
+    unread = np.zeros(len(part), dtype=bool)
+    stated = np.zeros(len(part), dtype=np.int64)
+    if scores is None:
+        chosen, unread = _chosen(part, letter)
+        stated = set_codes(chosen)
+        alone = chosen.sum(axis=1) == 1
+        choice = np.where(alone, chosen.argmax(axis=1), NO_CHOICE).astype(np.int64)
+        probabilities = np.where(alone[:, None], chosen.astype(np.float64), np.nan)
+    elif probabilities is None:
+        choice = standard_choices(scores)
+        total = scores.sum(axis=1, keepdims=True)
+        undefined = np.full_like(scores, np.nan)
+        probabilities = np.divide(scores, total, out=undefined, where=total > 0)
+    else:
+        # Scores of large logits all round to 1, where the probabilities still differ.
+        choice = standard_choices(probabilities)
+    others = ["model", "answer", *SCORES, *PROBABILITIES]
+    questions = part.drop(columns=others, errors="ignore")
+    return BetAnswers(
+        model, kind, template, questions, choice, stated, scores, probabilities, unread
+    )
+
+
+def _chosen(part: pd.DataFrame, letter: Codes) -> tuple[Truths, Truths]:
+    """Return which canonical choices were stated, shape (n, 3), and which answers are unread."""
+    options = np.full((len(part), 3), "", dtype=object)
+    if set(TEXTS) <= set(part.columns):
+        options = part[TEXTS].to_numpy()
+    answers = [
+        read_letters(answer, words.tolist())
+        for answer, words in zip(part["answer"], options, strict=True)
+    ]
+    stated = [[name in (letters or ()) for name in OPTIONS] for letters in answers]
+    chosen = np.take_along_axis(np.array(stated, dtype=bool), letter, axis=1)
+    return chosen, np.array([letters is None for letters in answers])
+
+
+def read_letters(
+    answer: object, options: list[str], *, finish_reason: str | None = None
+) -> frozenset[str] | None:
+    """Read an answer given as letters, or in the words of an option."""
+    if answer is None or (isinstance(answer, float) and np.isnan(answer)) or answer is pd.NA:
+        return frozenset()
+    text = " ".join(str(answer).split()).casefold()
+    if not text:
+        return frozenset()
+    words = [" ".join(option.split()) for option in options]
+    bare = _bare(text)
+    # Words that two options share name neither.
+    whole = [_bare(option.casefold()) for option in words]
+    if bare and whole.count(bare) == 1:
+        return frozenset(OPTIONS[whole.index(bare)])
+    # Several letters are an answer here, which the reader of one choice does not know.
+    if _LETTERS.fullmatch(bare):
+        return frozenset(re.findall(r"[abc](?![a-z])", bare))
+    capitals = tuple(letter.upper() for letter in OPTIONS)
+    for letters in (OPTIONS, capitals):
+        chosen = decode_choice(str(answer), letters, words=words, finish_reason=finish_reason).value
+        if chosen is not None:
+            return frozenset(chosen.lower())
+    return None
+
+
+def _bare(text: str) -> str:
+    """Return a text without marks of quotation and emphasis, and the full stop at its end."""
+    return _MARKUP.sub("", text).strip(" '‘’.")
 
 
 def right_roles(questions: pd.DataFrame) -> list[str]:
@@ -91,10 +301,6 @@ def rational_choices(group: BetAnswers, beliefs: Mapping[tuple[str, str], int]) 
     return believed_best(belief, *gains)
 
 
-NEARLY_ALL = 0.95
-"""Share of equal answers from which on a note says so."""
-
-
 def best_constant(questions: pd.DataFrame, right: Truths) -> tuple[str, float]:
     """Find the constant answer that is right most often.
 
@@ -132,29 +338,6 @@ def _constants(questions: pd.DataFrame, right: Truths) -> dict[str, Truths]:
     return constants
 
 
-def constant_notes(group: BetAnswers, right: Truths) -> list[str]:
-    """Say where nearly all answers are alike, or one answer is right nearly everywhere."""
-    notes = []
-    read = group.choice != NO_CHOICE
-    n = int(read.sum())
-    if n > 1:
-        chosen = np.eye(3, dtype=bool)[group.choice[read]]
-        name, share = best_constant(group.questions[read], chosen)
-        if share >= NEARLY_ALL:
-            notes.append(
-                f"{round(share * n)} of {n} answers are {name!r}, whatever was asked; "
-                "how many are right is then decided by the questions."
-            )
-    name, rate = best_constant(group.questions, right)
-    if len(right) > 1 and rate >= NEARLY_ALL:
-        notes.append(
-            f"whoever always answers {name!r} is right in {rate:.0%} of the questions, so "
-            "that the share of right answers shows no knowledge. Ask all questions of "
-            "`coherence bets questions`, whose sides are in both orders."
-        )
-    return notes
-
-
 STANDARD, THRESHOLD, STATED = "standard", "threshold", "stated set"
 BELIEF_TEMPLATE = "choice-valuable"
 BCA = "belief-conditioned"
@@ -164,24 +347,7 @@ _COLUMNS = (
     *("dev_accuracy", "n_tied", "n_unread"),
 )
 
-_MOST_NAMED = 3  # of what one note is true of
-
 _Row = dict[str, object]
-
-
-class _Notes(dict[str, list[str]]):
-    """What could not be computed: a sentence -> of whom it is true."""
-
-    def add(self, group: BetAnswers, said: str) -> None:
-        self.setdefault(said, []).append(f"{group.model}, {group.template}")
-
-    def lines(self) -> tuple[str, ...]:
-        """Return each sentence once, with what it is true of."""
-        return tuple(
-            f"{'; '.join(of[:_MOST_NAMED])}{f'; and {more} more' if more > 0 else ''}: {said}"
-            for said, of in self.items()
-            for more in [len(of) - _MOST_NAMED]
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,29 +425,29 @@ def score_bets(
         if (group.kind, group.template) == ("value", BELIEF_TEMPLATE)
     }
     rows: list[_Row] = []
-    notes = _Notes()
+    notes: dict[str, list[str]] = {}  # what could not be computed -> of whom
+    lost: dict[str, list[bool]] = {}
     for group in groups:
         if group.kind == "ladder":
             continue
         test, dev = _of_split(group, "test"), _of_split(group, "dev")
-        if not len(test.questions):
-            notes.add(group, "no answers to questions of split 'test'.")
-            continue
-        right = correct_choices(test)
-        for said in constant_notes(test, right):
-            notes.add(group, said)
-        rows.append(_row(test, "correct", STANDARD, test.choice, right))
-        if group.kind == "bet" and group.model in beliefs:
-            rational = rational_choices(test, beliefs[group.model])
-            rows.append(_row(test, BCA, STANDARD, test.choice, rational))
-        elif group.kind == "bet":
-            without = f"without answers to the value questions {BELIEF_TEMPLATE!r}."
-            notes.add(group, f"no belief-conditioned accuracy {without}")
-        rows += _set_rows(test, dev, notes)
-    lost: dict[str, list[bool]] = {}
-    for group in groups:
-        if group.kind != "ladder":
-            lost.setdefault(group.model, []).extend(_of_split(group, "test").unread)
+        lost.setdefault(group.model, []).extend(test.unread)
+        unknown = []
+        if len(test.questions):
+            right = correct_choices(test)
+            rows.append(_row(test, "correct", STANDARD, test.choice, right))
+            if group.kind == "bet" and group.model in beliefs:
+                rational = rational_choices(test, beliefs[group.model])
+                rows.append(_row(test, BCA, STANDARD, test.choice, rational))
+            elif group.kind == "bet":
+                without = f"without answers to the value questions {BELIEF_TEMPLATE!r}."
+                unknown.append(f"no belief-conditioned accuracy {without}")
+            of_sets, more = _set_rows(test, dev)
+            rows, unknown = rows + of_sets, unknown + more
+        else:
+            unknown.append("no answers to questions of split 'test'.")
+        for said in unknown:
+            notes.setdefault(said, []).append(f"{group.model}, {group.template}")
     for model, unread in lost.items():
         if any(unread):
             said = "answers on values and bets could not be read and count as wrong."
@@ -290,7 +456,8 @@ def score_bets(
         raise InputError(
             "there are no answers to questions of split 'test', which are scored. Answer them."
         )
-    return BetScores(pd.DataFrame(rows, columns=list(_COLUMNS)), groups, notes.lines())
+    lines = tuple(f"{listing(of, 3)}: {said}" for said, of in notes.items())
+    return BetScores(pd.DataFrame(rows, columns=list(_COLUMNS)), groups, lines)
 
 
 def _of_split(group: BetAnswers, split: str) -> BetAnswers:
@@ -306,26 +473,26 @@ def _set_truths(group: BetAnswers) -> Mapping[str, Truths]:
     return bet_truths(bet_gains(group.questions))
 
 
-def _set_rows(test: BetAnswers, dev: BetAnswers, notes: _Notes) -> list[_Row]:
-    """Return the rows of the threshold method, or those of sets that were stated as letters."""
+def _set_rows(test: BetAnswers, dev: BetAnswers) -> tuple[list[_Row], list[str]]:
+    """Return the rows of the threshold method, or of sets that were stated, and what is unknown."""
     truths, dev_truths = _set_truths(test), _set_truths(dev)
     if test.scores is None:
         return [
             _row(test, name, STATED, test.stated, right)
             for name, right in truths.items()
             if asked(right).any()
-        ]
-    rows = []
+        ], []
+    rows, notes = list[_Row](), list[str]()
     for name, right in truths.items():
         if not asked(right).any():
-            notes.add(test, f"no question has a right answer under {name!r}.")
+            notes.append(f"no question has a right answer under {name!r}.")
         elif name not in dev_truths or dev.scores is None or not asked(dev_truths[name]).any():
-            notes.add(test, f"no threshold for {name!r} without scores of development questions.")
+            notes.append(f"no threshold for {name!r} without scores of development questions.")
         else:
             threshold, accuracy = tune_threshold(dev.scores, dev_truths[name])
             row = _row(test, name, THRESHOLD, threshold_sets(test.scores, threshold), right)
             rows.append(row | {"threshold": threshold, "dev_accuracy": accuracy})
-    return rows
+    return rows, notes
 
 
 def _row(group: BetAnswers, truth: str, method: str, codes: Codes, right: Truths) -> _Row:
@@ -367,79 +534,6 @@ def _row(group: BetAnswers, truth: str, method: str, codes: Codes, right: Truths
 
 
 WIN = BET_CHOICES[0]
-
-
-def belief_runs(groups: list[BetAnswers]) -> pd.DataFrame:
-    """Return a runs table of value beliefs and bets.
-
-    The checks take contexts as independent, and pairs that share a thing are not: every thing is
-    in one context at most, so that few of the pairs asked about are there.
-    """
-    rows = [
-        _belief_rows(bets, values)
-        for bets in groups
-        if bets.kind == "bet"
-        for values in groups
-        if values.kind == "value" and values.model == bets.model
-    ]
-    if not rows:
-        return pd.DataFrame()
-    runs = pd.concat(rows)
-    return runs[runs["context"].isin(_disjoint(groups))].reset_index(drop=True)
-
-
-def _disjoint(groups: list[BetAnswers]) -> set[str]:
-    """Return contexts of which no two share a thing, in the order of the questions."""
-    asked = pd.concat(
-        [group.questions[["split", "high", "low"]] for group in groups if group.kind == "bet"]
-    )
-    # The n-th high thing with the n-th low one, as far as there are both.
-    pairs = [
-        pair
-        for _, part in asked.groupby("split", sort=False)
-        for pair in zip(part["high"].unique(), part["low"].unique(), strict=False)
-    ]
-    # Taking turns, so that theta varies from pair to pair.
-    return {
-        _context(high, low, ("high", "low")[number % 2]) for number, (high, low) in enumerate(pairs)
-    }
-
-
-def _context(high: str, low: str, wins: str) -> str:
-    return f"{high} | {low} | wins {wins}"
-
-
-def _belief_rows(bets: BetAnswers, values: BetAnswers) -> pd.DataFrame:
-    """Return the rows of one modality and one wording of the value question."""
-    high, _, same = values.probabilities.T
-    asked = values.questions[["high", "low"]].assign(belief=high + same / 2)
-    belief = asked.groupby(["high", "low"], sort=False)["belief"].mean()
-    facts = bets.questions
-    pairs = pd.MultiIndex.from_frame(facts[["high", "low"]])
-    of_high = belief.reindex(pairs).to_numpy()
-    named = zip(facts["high"], facts["low"], facts["wins"], strict=True)
-    context = pd.Series([_context(*names) for names in named], index=facts.index, dtype="string")
-    standard = values.template == BELIEF_TEMPLATE
-    action = _actions(bets)
-    p = np.where(facts["wins"] == "high", of_high, 1 - of_high)
-    unparsed = np.isnan(p) | (action.isna().to_numpy() & standard)
-    table = pd.DataFrame(
-        {
-            "task": f"bets:{bets.template}",
-            "model": bets.model,
-            "context": context,
-            "rep": facts.groupby(context).cumcount().to_numpy(),
-            "prompt": "standard" if standard else values.template,
-            "p": p,
-            # One action per context and repetition: other wordings of the belief carry none.
-            "action": action if standard else pd.Series(pd.NA, index=facts.index, dtype="string"),
-            "theta": (facts["wins"] == "high").astype("int64"),
-            "truth_kind": RECORDED,
-            "status": np.where(unparsed, "unparsed", "ok"),
-            "split": facts["split"],
-        }
-    )
-    return table[np.isin(pairs, belief.index)]
 
 
 def ladder_runs(groups: list[BetAnswers], *, rng: Seed = None) -> pd.DataFrame:

@@ -23,8 +23,7 @@ from functools import cache
 import numpy as np
 from scipy import special, stats
 
-from coherence.batteries.mixing.answers import Counts
-from coherence.batteries.mixing.design import MIDDLE, ORDERS, PARTS, optimal_rates
+from coherence.batteries.mixing.design import MIDDLE, ORDERS, PARTS, Counts, optimal_rates
 from coherence.errors import InputError
 from coherence.inputs import Floats
 

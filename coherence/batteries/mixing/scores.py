@@ -3,10 +3,9 @@
 A score is points times (1 - loss), held between 0 and the points. The ceiling is what a faultless
 sampler (every rate the instructed one) gets on average with as many draws, exactly. Intervals are
 for the corrected score at the true rates, with the answer as the cluster of resampling; bounds are
-over all that unparsed answers might have been. Two exact tests say whether flips are independent:
-the second of an answer given the first, and an answer given the one before it. Both condition on
-how often each outcome came within a condition, so that neither the calibration of the rates nor
-their difference between conditions matters, and add their counts over conditions.
+over all that unparsed answers might have been. An exact test says whether the second flip of an
+answer depends on the first; it conditions on how often each came within a condition, so that
+neither the calibration of the rates nor their difference between conditions matters.
 """
 
 import math
@@ -18,18 +17,19 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from coherence.batteries.mixing.answers import Counts, check_answers, count_checked
 from coherence.batteries.mixing.design import (
     EXPERIMENTS,
     FLIPS,
     GAMES,
     PARTS,
+    Counts,
+    check_answers,
+    count_checked,
     equilibrium_shares,
     literal_shares,
     optimal_rates,
 )
 from coherence.batteries.mixing.losses import Measure, measures_of
-from coherence.decoding.decode import PARSED
 from coherence.inputs import Floats, whole_number
 from coherence.statistics.resample import Seed, as_generator
 from coherence.statistics.shares import NORMAL_QUANTILE
@@ -180,47 +180,6 @@ def flip_dependence(counts: Floats) -> tuple[float, float, float]:
     )
 
 
-def draw_dependence(sequences: Sequence[Sequence[int]]) -> tuple[float, float, float]:
-    """Test whether an answer depends on the one drawn before it.
-
-    Null: within every condition all orders of its answers are equally probable.
-
-    Wald and Wolfowitz (1940), On a test whether two samples are from the same population, Ann.
-    Math. Statist. 11(2): the distribution of runs.
-    """
-    runs, pairs, chances, start, mean = 0, 0, np.ones(1), 0, 0.0
-    for sequence in sequences:
-        drawn = np.asarray(sequence, dtype=int)
-        if drawn.size < 2:
-            continue
-        # Neighbours are equal wherever no new run begins, so that runs tell the equal pairs.
-        low, chance = _run_distribution(int(drawn.sum()), int(drawn.size - drawn.sum()))
-        runs += 1 + int(np.count_nonzero(np.diff(drawn)))
-        pairs += drawn.size - 1
-        mean += drawn.size - float(chance @ np.arange(low, low + chance.size))
-        chances, start = np.convolve(chances, chance), start + low
-    if pairs == 0:
-        return math.nan, math.nan, math.nan
-    equal = sum(len(sequence) for sequence in sequences if len(sequence) > 1) - runs
-    return float(equal / pairs), float(mean / pairs), _two_sided(chances, runs - start)
-
-
-def _run_distribution(ones: int, zeros: int) -> tuple[int, Floats]:
-    """Return the least number of runs, and the probabilities of it and of every larger number."""
-    if max(ones, zeros) == 1 or min(ones, zeros) == 0:
-        return min(ones, zeros) + 1, np.ones(1)
-    n, number = ones + zeros, np.arange(2, ones + zeros + 1)
-    # Given the first and the last answer, the runs of one kind are hypergeometric. An even number
-    # of runs has as many of ones as of zeros; an odd one has one more of the kind at its ends.
-    half, runs = number // 2, stats.hypergeom.pmf
-    ways = np.where(number % 2, 0, 2 * ones * zeros * runs(half - 1, n - 2, ones - 1, zeros - 1))
-    for ends, inner in ((ones, zeros), (zeros, ones)):
-        if ends > 1:
-            odd = ends * (ends - 1) * runs(half, n - 2, ends - 1, inner)
-            ways += np.where(number % 2, odd, 0)
-    return 2, ways / (n * (n - 1))
-
-
 def _two_sided(chances: Floats, observed: int) -> float:
     """Return the probability of a count at least as far from its mean; NaN for a single count."""
     if chances.size < 2:
@@ -230,33 +189,17 @@ def _two_sided(chances: Floats, observed: int) -> float:
     return min(float(chances[distance >= distance[observed] - 1e-9].sum()), 1.0)
 
 
-def dependence_table(table: pd.DataFrame, counted: dict[str, dict[str, Counts]]) -> pd.DataFrame:
-    """Return both tests for every model whose answers allow them."""
+def dependence_table(counted: dict[str, dict[str, Counts]]) -> pd.DataFrame:
+    """Return the test of independence for every model whose answers allow it."""
     rows = []
     for model, parts in counted.items():
         if "two_flips" in parts and not parts["two_flips"].exact:
             weights = parts["two_flips"].weights
-            result = (*flip_dependence(weights), float(weights.sum()))
-            rows.append((model, "second flip given the first", *result))
-        if sequences := _sequences(table, model):
-            n_pairs = float(sum(len(sequence) - 1 for sequence in sequences))
-            result = (*draw_dependence(sequences), n_pairs)
-            rows.append((model, "flip given the draw before", *result))
-    names = ["model", "test", "observed", "expected", "pvalue", "pairs"]
-    tests = pd.DataFrame(rows, columns=names)
-    tests.insert(4, "excess", tests["observed"] - tests["expected"])
-    return tests
-
-
-def _sequences(table: pd.DataFrame, model: str) -> list[list[int]]:
-    """Return the single flips of a model in the order of their draws, condition by condition."""
-    flips = table[(table["experiment"] == "flip") & (table["model"] == model)]
-    flips = flips.dropna(subset="draw")
-    # Rows of several answers do not say in which order these came.
-    if (flips.loc[flips["answer"] != "", "count"] != 1).any():
-        return []
-    parsed = flips[flips["status"].isin(PARSED)].sort_values("draw", kind="stable")
-    return [(rows["outcome"] == 0).astype(int).tolist() for _, rows in parsed.groupby("p")]
+            observed, expected, pvalue = flip_dependence(weights)
+            found = (observed, expected, observed - expected, pvalue, float(weights.sum()))
+            rows.append((model, "second flip given the first", *found))
+    names = ["model", "test", "observed", "expected", "excess", "pvalue", "pairs"]
+    return pd.DataFrame(rows, columns=names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +227,7 @@ class MixingScores:
         have been), `target`, `optimum`, `draws`, `refused`, `unread` (shares of the answers to the
         condition).
     dependence : DataFrame
-        Tests of independence, see `dependence_table`.
+        Test of independence, see `flip_dependence`.
     notes : tuple of str
         Why corrected scores are NaN where published ones need not be; names of models are as they
         came.
@@ -368,7 +311,7 @@ def score_mixing(
         pd.DataFrame(experiments),
         pd.DataFrame(measures),
         pd.concat(curves, ignore_index=True),
-        dependence_table(table, counted),
+        dependence_table(counted),
         tuple(note for model, parts in counted.items() for note in _too_few(model, parts)),
     )
 

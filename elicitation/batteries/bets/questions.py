@@ -29,7 +29,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.batteries.battery import AnswerColumn, AnswerTable, read_answer_table
-from coherence.batteries.bets.answers import ROLES, TEXTS
+from coherence.batteries.bets.scores import ROLES, TEXTS
 from coherence.errors import InputError, shown
 
 SPLITS = ("train", "dev", "test")

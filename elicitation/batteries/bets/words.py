@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from coherence.batteries.bets.answers import OPTIONS, TEXTS, read_letters
+from coherence.batteries.bets.scores import OPTIONS, TEXTS, read_letters
 from coherence.decoding.decode import decode_choice
 from elicitation.asking.ask import Progress, ask
 from elicitation.asking.store import AnswerStore

@@ -7,7 +7,7 @@ import pytest
 from coherence import InputError
 from coherence.batteries import score_mixing
 from coherence.batteries.mixing.design import GAMES, PARTS
-from coherence.batteries.mixing.tables import mix_report
+from coherence.batteries.mixing.shown import mix_report
 from elicitation import Answer, AnswerStore, Distribution
 from elicitation.batteries.mixing import elicit_mixing, mixing_questions
 

@@ -62,17 +62,14 @@ def test_answers_are_scored_as_in_python_and_results_of_an_earlier_call_do_not_s
     accuracy, expected = pd.read_csv(out / "accuracy.csv"), score_bets(table, answers).accuracy
     for column in ("accuracy", "low"):
         np.testing.assert_allclose(accuracy[column], expected[column])
-    first = {"accuracy.csv", "answers.csv", "accuracy_1.svg", "files.sha256"}
-    more = {"accuracy_2.svg"}
-    assert written(out) == kept | first | more | {"runs.parquet", "ladder_runs.parquet"}
-    contexts = read_runs(out / "runs.parquet").groupby(["task", "model"])["context"].nunique()
-    assert contexts.unique().tolist() == [10]
+    first = {"accuracy.csv", "answers.csv", "ladder_runs.parquet", "files.sha256"}
+    assert written(out) == kept | first
     read_runs(out / "ladder_runs.parquet")
     row = expected.set_index(["model", "template", "truth"]).loc[("maximiser", "coin", "correct")]
     assert f"{row['accuracy']:.1%}" in said
     partial = simulate_answers("random", table[table["kind"] == "value"], rng=1)
     score(partial)
-    assert written(out) == kept | first
+    assert written(out) == kept | first - {"ladder_runs.parquet"}
     partial.to_csv(out / "accuracy_2.svg.csv", index=False)
     run(f"bets --answers {out}/accuracy_2.svg.csv --out {out}")
     assert (out / "accuracy_2.svg.csv").exists()  # what was read is no result

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import SchemaError
-from coherence.batteries.bets.answers import join_answers, read_letters
+from coherence.batteries.bets.scores import join_answers, read_letters
 from coherence.batteries.bets.truths import BET_CHOICES, NO_CHOICE
 
 SENTENCES = ["I bet on heads.", "I bet on tails.", "I do not bet."]

@@ -6,13 +6,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 from scipy import stats
 
 from coherence.batteries import score_bets
-from coherence.batteries.bets.figures import plot_accuracies
-from coherence.batteries.bets.tables import bet_tables, transfer_tables
+from coherence.batteries.bets.shown import bet_tables, transfer_tables
 from coherence.report.files import render_csv
 from elicitation.batteries.bets.questions import bet_questions, default_items, value_questions
 from tests.api.batteries.bets.conftest import simulate_answers
@@ -74,30 +71,3 @@ def test_transfer_is_trained_by_tested(accuracy):
     check(single, standard, "trained_on", "tested_on")
     check(sets, bets[bets["method"] == "threshold"], "trained_on", "tested_on")
     assert (single.name, sets.name) == ("transfer", "transfer-sets")
-
-
-def accuracies(pvalues):
-    n = len(pvalues)
-    return pd.DataFrame(
-        {"template": ["coin", "coin", "dice"][:n], "truth": "strict", "n": 10, "p_exact": pvalues}
-    ).assign(accuracy=0.5, chance=0.25, low=0.2, high=0.8)
-
-
-def artist(ax, gid):
-    (drawn,) = [child for child in ax.get_children() if child.get_gid() == gid]
-    return drawn
-
-
-def test_accuracies_stand_at_their_numbers_filled_where_the_test_rejects():
-    table = accuracies([0.05, 0.051, 0.001])
-    ax = plot_accuracies(table, Figure().add_subplot())
-    points = artist(ax, "accuracy")
-    fill = [to_hex(colour).lower() for colour in points.get_facecolor()]
-    assert [colour != "#ffffff" for colour in fill] == [True, False, True]
-    assert points.get_offsets()[:, 0].tolist() == [0.5] * 3
-    assert artist(ax, "chance").get_offsets()[:, 0].tolist() == [0.25] * 3
-    (intervals,) = [child for child in ax.collections if child.get_gid() is None]
-    assert [segment[:, 0].tolist() for segment in intervals.get_segments()] == [[0.2, 0.8]] * 3
-    for n, shown in (([10, 0, 10], 2), ([0, 0, 0], 0)):
-        some = plot_accuracies(table.assign(n=n), Figure().add_subplot())
-        assert len(artist(some, "accuracy").get_offsets()) == shown

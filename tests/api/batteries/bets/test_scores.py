@@ -10,9 +10,7 @@ from scipy import stats
 
 from coherence import InputError
 from coherence.batteries import crossed_interval, exact_test, score_bets
-from coherence.batteries.bets.answers import join_answers
-from coherence.batteries.bets.scores import belief_runs, ladder_runs
-from coherence.runs.read import validate_runs
+from coherence.batteries.bets.scores import join_answers, ladder_runs
 from elicitation.batteries.bets.questions import bet_questions, default_items, value_questions
 from tests.api.batteries.bets.conftest import by_truth, simulate_answers
 
@@ -100,7 +98,6 @@ def test_who_always_declines_is_no_better_than_the_best_constant_answer(card_bet
         assert (row["accuracy"], row["constant"], row["constant_rate"]) == (0.5, "none", 0.5)
         assert row["p_exact"] == pytest.approx(exact_test(50, np.full(100, 0.5)))
         assert row["p_z"] == pytest.approx(0.5)
-    assert any("100 of 100 answers are 'none', whatever was asked" in n for n in scores.notes)
 
 
 # Tests and intervals of a share: the paper's p-values, other programs', and coverage.
@@ -197,39 +194,6 @@ def test_answers_that_differ_within_every_thing_alone_have_the_interval_of_indep
     assert interval.level == 0.95
     wider = crossed_interval((high + low) % 2 == 0, high, low, level=0.99)
     assert wider.low == pytest.approx(stats.beta.ppf(0.005, 7.5, 8.5))
-
-
-# Runs tables of bets: valid, and each column what it says.
-
-
-def test_runs_of_value_beliefs_are_valid_and_mean_what_they_say(questions):
-    answers = simulate_answers("maximiser", questions, sharpness=1e4, rng=0)
-    runs = belief_runs(join_answers(questions, answers))
-    validate_runs(runs)
-    assert len(runs) == 20
-    # It knows the values, so its belief that the thing to be won is worth more is the truth, and it
-    # bets on that.
-    assert (runs["p"].round(6) == runs["theta"]).all()
-    assert (runs["action"] == np.where(runs["theta"] == 1, "win", "none")).all()
-    assert runs.groupby("context")["rep"].apply(sorted).map(tuple).unique().tolist() == [(0, 1)]
-
-
-def test_half_of_the_same_counts_as_belief(questions):
-    values = questions[(questions["kind"] == "value") & (questions["split"] == "test")]
-    bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
-
-    def stated(rows, *chances):
-        columns = {
-            f"{kind}_{a}": p
-            for kind in ("prob", "score")
-            for a, p in zip("abc", chances, strict=True)
-        }
-        return pd.DataFrame({"question": rows["question"]} | columns)
-
-    same, chosen = stated(values, 0.5, 0.1, 0.4), stated(bets, 0.2, 0.2, 0.6)
-    runs = belief_runs(join_answers(questions, pd.concat([same, chosen])))
-    assert sorted(runs["p"].round(9).unique()) == [0.3, 0.7]
-    assert set(runs["action"]) == {"none"}
 
 
 def test_a_ladder_tells_the_odds_of_its_contexts(questions):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.batteries import mixed_equilibrium, simulate_mixing
+from coherence.batteries import simulate_mixing
 from tests.api.batteries.mixing.conftest import OUTCOMES, binary, exact, experiment, measure, scored
 
 GRID = np.arange(21) / 20
@@ -14,12 +14,6 @@ TENTHS = np.arange(1, 10) / 10
 
 def step(p, at_half=1.0):
     return np.where(np.isclose(p, 0.5), at_half, p > 0.5).astype(float)
-
-
-def test_equilibria_of_textbooks():
-    assert mixed_equilibrium([[1, -1], [-1, 1]], [[-1, 1], [1, -1]]) == (0.5, 0.5)
-    # Battle of the sexes: (2, 1) and (1, 2); each plays the favourite two times in three.
-    assert mixed_equilibrium([[2, 0], [0, 1]], [[1, 0], [0, 2]]) == pytest.approx((2 / 3, 1 / 3))
 
 
 def test_step_likeness_on_the_published_grid():

@@ -7,13 +7,10 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from coherence import SchemaError, monotone_choice_test
+from coherence import SchemaError
 from coherence.batteries import expected_answers, score_mixing, simulate_mixing
-from coherence.batteries.mixing.answers import mixing_runs
-from coherence.batteries.mixing.figures import plot_rates
-from coherence.batteries.mixing.tables import mixing_table
+from coherence.batteries.mixing.shown import mixing_table, plot_rates
 from coherence.report.files import render_csv
-from coherence.runs.read import validate_runs
 from tests.api.batteries.mixing.conftest import scored
 from tests.api.tables import read_exactly
 
@@ -60,26 +57,6 @@ def test_rates_are_drawn_beside_the_diagonal_a_step_and_the_equilibrium():
     np.testing.assert_allclose(targets, [p, np.full(7, 0.4), 0.6 - p], atol=1e-12)
     # Outcome 1 is likeliest while the others are below .4, and tied where one of them has .4.
     np.testing.assert_allclose(artists["rate-1"].get_ydata(), [0, 0, 0.5, 1, 0.5, 0, 0])
-
-
-def test_the_runs_table_carries_the_direction_and_no_empty_column():
-    answers = simulate_mixing("steep", n_draws=20, rng=0)
-    answers.loc[0, ["answer", "status"]] = [None, "refused"]
-    runs = mixing_runs(answers)
-    validate_runs(runs)
-    assert list(runs.columns) == ["task", "model", "context", "rep", "p", "action", "status"]
-    assert len(runs) == 20 * (21 + 27)
-    assert runs["action"].isna().sum() == 1
-    assert runs.loc[runs["context"] == "pennies p=0.1", "p"].unique().tolist() == [0.9]
-    flips = runs[(runs["task"] == "mixing:flip") & runs["action"].notna()]
-    order = {"pair": ("1", "0"), "context": flips["context"], "rng": 0}
-    assert monotone_choice_test(flips["p"], flips["action"], **order).pvalue > 0.2
-    # Exact rates are no draws; without one parsed answer there is nothing to check.
-    exact = expected_answers("ideal").assign(model="exact")
-    pd.testing.assert_frame_equal(
-        mixing_runs(pd.concat([answers, exact], ignore_index=True).assign(count=1)), runs
-    )
-    assert len(mixing_runs(answers.assign(answer=None, status="refused"))) == 0
 
 
 # Answers: read in every spelling, counted once, and refused with their rows.

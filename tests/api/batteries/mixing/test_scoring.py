@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from coherence.batteries import expected_answers, simulate_mixing
-from coherence.batteries.mixing.answers import check_answers, count_checked
+from coherence.batteries.mixing.design import check_answers, count_checked
 from coherence.batteries.mixing.losses import measures_of
-from coherence.batteries.mixing.tables import mix_report
+from coherence.batteries.mixing.shown import mix_report
 from tests.api.batteries.mixing.conftest import scored
 
 TENTHS = np.arange(1, 10) / 10
@@ -131,16 +131,16 @@ def test_corrected_losses_lie_in_their_intervals_and_the_order_of_rates_needs_tw
 
 
 def test_only_what_was_read_is_a_draw_and_each_model_has_its_own():
-    flips = simulate_mixing("steep", n_draws=6, rng=1).query("experiment == 'flip'")
+    flips = simulate_mixing("steep", n_draws=6, rng=1).query("experiment == 'two_flips'")
     lost = flips["draw"] == 3
     refused = flips.assign(status=np.where(lost, "refused", "ok"))
-    two = pd.concat([refused.assign(model="other", answer="1"), refused])
+    two = pd.concat([refused.assign(model="other", answer="1 1"), refused])
     alone, both, twice = (scored(table).dependence for table in (flips[~lost], refused, two))
     pd.testing.assert_frame_equal(alone, both)
-    assert alone["pairs"].item() == 21 * 4
+    assert alone["pairs"].item() == 21 * 5
     ours = twice[twice["model"] == "steep"].reset_index(drop=True)
     pd.testing.assert_frame_equal(ours, alone)
-    # All draws of a condition are equal: so are all neighbours, whatever the order.
+    # All flips are equal, whatever the order.
     theirs = twice[twice["model"] == "other"]
     assert theirs[["observed", "expected"]].to_numpy().tolist() == [[1, 1]]
 
@@ -156,5 +156,5 @@ def test_a_report_says_of_each_model_what_its_own_report_says():
         return [line.partition(", 95%")[0] for line in lines if " given " in line or "S of" in line]
 
     assert said(pd.concat(flips)) == [line for table in flips for line in said(table)]
-    assert len(said(flips[0])) == 3
+    assert len(said(flips[0])) == 2
     assert set(scored(flips[0]).curves["refused"]) == {1 / 4}

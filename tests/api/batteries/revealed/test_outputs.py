@@ -9,15 +9,14 @@ from matplotlib.figure import Figure
 
 from coherence import InputError
 from coherence.batteries import score_beliefs, summarise_scores
-from coherence.batteries.revealed.figures import (
-    plot_misses,
+from coherence.batteries.revealed.scores import COLUMNS, compare_misses, score_stated
+from coherence.batteries.revealed.shown import (
     plot_orders,
     plot_outcomes,
+    revealed_tables,
     wording_beliefs,
     write_figures,
 )
-from coherence.batteries.revealed.scores import COLUMNS, compare_misses, score_stated
-from coherence.batteries.revealed.tables import revealed_tables
 from coherence.report.files import render_csv
 from tests.api.batteries.revealed.conftest import beliefs, stated
 from tests.api.tables import read_exactly
@@ -134,17 +133,6 @@ def test_the_truth_lies_behind_bars_of_the_means_and_marks_of_the_wordings():
     marks = [points.get_offsets().tolist() for points in ax.collections]
     expected = [[[0, 0.6], [1, 0.2], [2, 0.2]], [[0, 0.5], [1, 0.5], [2, 0.0]]]
     assert np.array(marks) == pytest.approx(np.array(expected))
-
-
-def test_marks_are_at_their_numbers():
-    row = dict.fromkeys(COLUMNS, 0.1) | {"source": "m", "scenario": "dice", "n_settings": 3}
-    row |= {"revealed_miss": 0.2, "revealed_low": 0.1, "revealed_high": 0.3, "stated_miss": 0.4}
-    ax = plot_misses(pd.DataFrame([row | {"group": group} for group in ("g$1$", "h")]), axes())
-    intervals, revealed, _, said, guess = ax.collections
-    marks = [points.get_offsets()[:, 0].tolist() for points in (revealed, said, guess)]
-    assert marks == [[0.2, 0.2], [0.4, 0.4], [0.1, 0.1]]
-    segments = intervals.get_segments()
-    assert [sorted(part[:, 0]) for part in segments] == [[0.1, 0.3]] * 2
 
 
 def test_both_orders_of_an_option_stand_on_either_side_of_it():

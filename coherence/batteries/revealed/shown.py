@@ -1,14 +1,14 @@
-"""Figures of revealed beliefs: over the truth, after earlier results, in both orders, and stated.
+"""The scores of revealed beliefs as tables and lines for the terminal, and figures of the beliefs.
 
-As in figures 2 to 7 of the paper named in `coherence.batteries.revealed.scores`. Every plot
-takes a belief table (`coherence.batteries.revealed.scores.BELIEFS`) and an ``ax`` and returns the
-``ax``; bars are means over the wordings, and small marks the single wordings. Text from data is
-never read as mathematics.
+As figures 2 to 7 of the paper: beliefs over the truth, after earlier results, and in both orders.
+Every plot takes a belief table (`coherence.batteries.revealed.scores.BELIEFS`) and an ``ax`` and
+returns the ``ax``; bars are means over the wordings, and small marks the single wordings. Text from
+data is never read as mathematics.
 """
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from textwrap import fill
@@ -17,26 +17,254 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from coherence.batteries.revealed.scores import ALL
 from coherence.inputs import Floats, require
 from coherence.plots.style import (
-    BLUE,
     FAINT,
     INK,
     SERIES_COLOURS,
-    VERMILION,
     Style,
     figure_style,
     frame_axes,
     panels,
-    points_with_intervals,
     save_figure,
     share_legend,
 )
-from coherence.report.document import FigureFile
+from coherence.report.document import (
+    MISSING,
+    Cell,
+    Column,
+    Kind,
+    Row,
+    Table,
+    build_table,
+    count,
+    label,
+    spoken_range,
+)
+from coherence.report.screen import render_parts
 from coherence.report.wording import clean
+
+METRICS = {"chebyshev": "Chebyshev", "l1": "L1", "symmetric_kl": "symmetric KL, nats"}
+MOST_ROWS = 28
+"""Rows of a table, which a page holds; longer ones go on in another."""
+_LITTLE = 0.5  # of the probability: below it a model would rather say something else
+_NOT_READ = "No belief was read: the outcomes had no probability, or one of them was not given."
+_NOT_ASKED = "No stated answer was asked for, or read, in this group."
+_MISSES = (
+    label("source"),
+    label("group", "setting"),
+    count("n_settings", "settings"),
+    Column("revealed_miss", "revealed", ends=("revealed_low", "revealed_high")),
+    Column("stated_miss", "stated", exact={"least": "stated_least", "most": "stated_most"}),
+    Column("difference", "revealed - stated", ends=("low", "high")),
+    Column("revealed_uniform", "outcomes alike"),
+    Column("stated_guess", "letter at random"),
+)
+_MEAN = Column(
+    "mean",
+    exact={"sd": "sd_wordings"}
+    | {name: name for name in ("low", "high", "n_settings", "n_wordings")},
+    why=_NOT_READ,
+)
+_ERROR = Column("error", exact={"answer_mass": "mass", "n_settings": "n"}, why=_NOT_ASKED)
+_MISSES_CAPTION = (
+    "Mean distance from the truth of the probability of the outcome that the stated "
+    "question asks about, over settings read both ways: in the revealed belief, in the "
+    "stated answer (expected over the four options), and their difference, below 0 where "
+    "the revealed belief is nearer. Brackets: 95% t intervals with the wordings of the "
+    "revealed belief as a sample. The last columns are those of who knows nothing."
+)
+
+
+def revealed_tables(
+    summary: pd.DataFrame | None,
+    errors: pd.DataFrame | None = None,
+    misses: pd.DataFrame | None = None,
+) -> list[Table]:
+    """Lay out distances from the truth, a table per scenario, and both ways of asking beside."""
+    shown = None if summary is None else summary[summary["metric"].isin(METRICS)]
+    present = [table for table in (shown, errors) if table is not None]
+    scenarios = dict.fromkeys(name for table in present for name in table["scenario"])
+    tables = []
+    for scenario in scenarios:
+        parts = [table[table["scenario"] == scenario] for table in present]
+        groups = list(dict.fromkeys(name for part in parts for name in part["group"]))
+        starts = range(0, len(groups), MOST_ROWS)
+        for part, start in enumerate(starts, start=1):
+            suffix = f"-{part}" if len(starts) > 1 else ""
+            of_part = groups[start : start + MOST_ROWS]
+            tables.append(_distances(f"{scenario}{suffix}", of_part, shown, errors))
+    if misses is not None and len(misses):
+        tables.append(
+            build_table(
+                misses.to_dict("records"),
+                _MISSES,
+                name="misses",
+                title="Revealed belief beside stated answer, on one scale",
+                caption=_MISSES_CAPTION,
+                n_last=0 if (misses["group"] == ALL).sum() > 1 else 1,
+            )
+        )
+    return tables
+
+
+def _distances(
+    name: str, groups: list[str], shown: pd.DataFrame | None, errors: pd.DataFrame | None
+) -> Table:
+    """Lay out some groups of a scenario, a line each."""
+    lines: dict[Any, dict[Any, Any]] = {
+        group: {"group": group, "n_settings": 0} for group in groups
+    }
+    columns = [label("group", "setting"), count("n_settings", "settings")]
+    captions: list[str] = []
+    if errors is not None:
+        sources = dict.fromkeys(errors["source"])
+        errors = errors[errors["group"].isin(groups)]
+        for (source, group), answers in errors.groupby(["source", "group"], sort=False):
+            lines[group] |= {
+                "n_settings": answers["setting"].nunique(),
+                ("stated", source): answers,
+            }
+    if shown is not None:
+        shown = shown[shown["group"].isin(groups)]
+        for group, rows in shown.groupby("group", sort=False):
+            lines[group]["n_settings"] = rows["n_settings"].max()
+        for row in shown.to_dict("records"):
+            lines[row["group"]][row["metric"], row["source"]] = row
+        columns += [
+            _distance(metric, source, heading)
+            for metric, heading in METRICS.items()
+            for source in dict.fromkeys(shown["source"])
+        ]
+        n_wordings = spoken_range([int(n) for n in shown["n_wordings"]])
+        captions.append(
+            "Mean distance of the revealed belief, renormalised over the outcomes, from the true "
+            "distribution over the settings of a row, then over wordings; in brackets the standard "
+            f"deviation over wordings ({n_wordings} were read). Chebyshev is "
+            "the largest difference of a probability, L1 the sum of all (0 to 2), symmetric KL the "
+            "sum of both divergences. The CSV file has 95% t intervals with the wordings as a "
+            "sample."
+        )
+    if errors is not None:
+        columns += [_stated(source) for source in sources]
+        unread = int(errors["stated_error"].isna().sum())
+        captions.append(
+            "Stated error is the probability of a wrong option out of four, .75 for who knows "
+            f"nothing; of {len(errors)} stated answers {unread} could not be read, and the "
+            f"probability that one is an option at all is {errors['answer_mass'].mean():.2g} "
+            "on average."
+        )
+    return build_table(
+        lines.values(),
+        columns,
+        name=f"revealed-{name}",
+        title=f"Revealed belief and the truth, {name.partition('-')[0]}",
+        caption=" ".join(captions),
+    )
+
+
+def _distance(metric: str, source: str, heading: str) -> Column:
+    """Return the column of a metric: the mean, and its standard deviation over wordings."""
+
+    def cell(line: Row) -> Cell:
+        row = line.get((metric, source))
+        if row is None:
+            return Cell(MISSING, note=_NOT_READ)
+        mean = _MEAN.cell(row)
+        if math.isnan(row["mean"]) or math.isnan(row["sd_wordings"]):
+            return mean
+        # The spread has the decimals of the mean, as in the paper.
+        decimals = len(mean.text.partition(".")[2])
+        return Cell(f"{mean.text} ({row['sd_wordings']:.{decimals}f})", mean.values)
+
+    return Column(f"{metric}.{source}", source, group=heading, make=cell)
+
+
+def _stated(source: str) -> Column:
+    """Return the column of the errors of the stated answers."""
+
+    def cell(line: Row) -> Cell:
+        answers = line.get(("stated", source))
+        if answers is None:
+            return Cell(MISSING, note=_NOT_ASKED)
+        known = answers.dropna(subset="stated_error")["stated_error"]
+        return _ERROR.cell(
+            {"error": known.mean(), "mass": answers["answer_mass"].mean(), "n": len(known)}
+        )
+
+    return Column(f"stated.{source}", source, group="stated error", make=cell)
+
+
+# What is said of a source: name, heading, the table and its column that it is made of, and how.
+_SOURCES = (
+    ("mass", "on the outcomes", "scores", "answer_mass", "mean"),
+    ("leaked", "on impossible ones", "scores", "leaked_mass", "mean"),
+    ("first", "face 1 of a die, excess", "die", "first_excess", "mean"),
+    # "1" is how "10" to "12" begin: what it gets besides shows whether a love of face 1 is only an
+    # artefact of reading beginnings.
+    ("beginning", "if 10 to 12 counted as 1", "die", "first_excess_beginning", "mean"),
+    ("distance", "after a result: distance", "influence", "distance", "mean"),
+    ("pull", "pull", "influence", "pull", "mean"),
+    ("position", "order: position", "orders", "position", "mean"),
+    ("label", "label", "orders", "label", "mean"),
+    ("stated", "on letters, stated", "stated_errors", "answer_mass", "mean"),
+    ("bets", "bets", "bets", "share", "size"),
+    ("unread", "unread", "bets", "unread", "sum"),
+    ("taken", "taken", "bets", "share", "mean"),
+    ("loss", "points lost a bet", "bets", "loss", "mean"),
+    ("bet", "on letters, bets", "bets", "answer_mass", "mean"),
+)
+_KINDS = {"bets": Kind.COUNT, "unread": Kind.COUNT, "taken": Kind.SHARE}
+_WHAT = {
+    "mass": ("an outcome follows", "most texts would rather go on in another way"),
+    "stated": ("a stated answer is a letter at all", "no belief"),
+    "bet": ("an answer to a bet is a letter at all", "hardly decisions"),
+}
+
+
+def render_sources(tables: Mapping[str, pd.DataFrame]) -> str:
+    """Return a line for each source on what its beliefs, answers and bets are worth.
+
+    `tables` are those that there are of scores, influence, orders, stated_errors and bets.
+    """
+    known = dict(tables)
+    if (scores := known.get("scores")) is not None:
+        known["die"] = scores[scores["group"] == "1 die, single"]
+    if (bets := known.get("bets")) is not None:
+        known["bets"] = bets.assign(unread=bets["share"].isna())
+    lines: dict[Any, dict[str, Any]] = {}
+    for name, _, table, column, how in _SOURCES:
+        if table in known:
+            by_source = known[table].groupby("source", sort=False)[column]
+            for source, value in by_source.agg(how).items():
+                lines.setdefault(source, {"source": source})[name] = value
+    shown = pd.DataFrame(lines.values()).dropna(axis=1, how="all")
+    columns = [label("source")] + [
+        Column(name, heading, _KINDS.get(name, Kind.NUMBER))
+        for name, heading, *_ in _SOURCES
+        if name in shown
+    ]
+    warnings = [
+        f"{clean(row['source'], limit=40)}: the probability that {event} is {row[name]:.2g} "
+        f"on average, and what is shown are shares of that little: {worth}."
+        for row in shown.to_dict("records")
+        for name, (event, worth) in _WHAT.items()
+        if row.get(name, 1.0) < _LITTLE
+    ]
+    return render_parts([build_table(shown.to_dict("records"), columns), *warnings])
+
+
+def render_tables(tables: Sequence[Table]) -> str:
+    """Return the tables for the terminal, if there are any."""
+    spread = (
+        "Distances are means over settings, in brackets their standard deviation over wordings; a "
+        "stated error of .75 is that of who knows nothing."
+    )
+    parts = [part for table in tables for part in (table, "")]
+    return render_parts([*parts, spread]) if parts else ""
+
 
 _TRUTH: Style = {"width": 0.94, "color": "#cfcfcf", "label": "truth", "zorder": 1}
 _ROOM = 0.82  # of the distance between two outcomes, shared by the bars of the sources
@@ -313,11 +541,11 @@ def _empty(source: str, ax: Axes) -> Axes:
 def _examples(single: pd.DataFrame) -> list[str]:
     """Choose single experiments: two groups of dice and of preferences, one of other scenarios."""
     examples = []
-    for scenario, count in _EXAMPLES.items():
+    for scenario, n in _EXAMPLES.items():
         rows = single[single["scenario"] == scenario]
         groups = list(dict.fromkeys(rows["group"]))
         middle = groups[len(groups) // 2 :][:1]
-        for group in dict.fromkeys([*groups[: count - 1], *middle]):
+        for group in dict.fromkeys([*groups[: n - 1], *middle]):
             names = list(dict.fromkeys(rows.loc[rows["group"] == group, "setting"]))
             # The second of the dice is the one with six faces in the standard grid.
             examples.append(names[min(1, len(names) - 1)] if scenario == "dice" else names[0])
@@ -336,103 +564,3 @@ def _histories(beliefs: pd.DataFrame) -> list[tuple[str, str]]:
             variants = dict.fromkeys(later.loc[later["baseline"] == baseline, "variant"])
             histories += [(baseline, variant) for variant in variants]
     return histories
-
-
-TITLE = "Revealed belief beside stated answer"
-CAPTION = (
-    "Left: an example of each scenario, the revealed belief over its outcomes (bars of colour, "
-    "points its wordings) over the truth (grey). Right: mean distance from the truth of the "
-    "probability of the outcome that the stated question asks about; in brackets the settings "
-    "that were read both ways. Points: revealed belief, with a 95% t interval over wordings. "
-    "Diamonds: stated answer, expected over its four options, with the range over the orders of "
-    "the options. Ticks: a letter at random. Settings that were not read both ways are left out."
-)
-MOST_GROUPS = 10
-_MOST_BESIDE = 3
-_NAME = 34  # letters
-
-
-def plot_misses(misses: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw how far revealed beliefs and stated answers of one source are from the truth."""
-    frame_axes(ax)
-    places = np.arange(len(misses))[::-1].astype(float)
-    for value, shift, colour, marker, label, low, high in (
-        ("revealed_miss", 0.15, BLUE, "o", "revealed belief", "revealed_low", "revealed_high"),
-        ("stated_miss", -0.15, VERMILION, "D", "stated answer", "stated_least", "stated_most"),
-    ):
-        placed, ends = misses.assign(place=places + shift), {"low": low, "high": high}
-        shape: Style = {"marker": marker, "s": 25, "color": colour, "label": label}
-        reach: Style = {"color": colour, "linewidth": 1.3, "alpha": 0.7}
-        points_with_intervals(
-            ax, placed, place="place", value=value, **ends, sideways=True, points=shape, lines=reach
-        )
-    tick: Style = {"marker": "|", "s": 169, "color": FAINT, "label": "letter at random"}
-    ax.scatter(misses["stated_guess"], places - 0.15, **tick, zorder=3)
-    names = [
-        f"{clean(group, limit=_NAME)} ({n})"
-        for group, n in zip(misses["group"], misses["n_settings"], strict=True)
-    ]
-    ax.set_yticks(places, names, parse_math=False)
-    ax.set_ylim(-0.6, len(misses) - 0.4)
-    ax.set_xlim(left=0)
-    ax.set_xlabel("distance of the probability from the true one")
-    ax.grid(True, axis="x", color="#ececec", linewidth=0.8)
-    return ax
-
-
-def misses_figure(beliefs: pd.DataFrame, misses: pd.DataFrame) -> Figure:
-    """Draw a line of panels per scenario: an example of its outcomes, then a panel per source."""
-    shown = misses[misses["group"] != ALL]
-    scenarios = list(dict.fromkeys(shown["scenario"]))
-    sources = list(dict.fromkeys(shown["source"]))[:_MOST_BESIDE]
-    n_groups = shown.groupby(["scenario", "source"])["group"].nunique().groupby("scenario").max()
-    heights = [
-        max(0.9 + 0.3 * min(int(n_groups[scenario]), MOST_GROUPS), 2.5) for scenario in scenarios
-    ]
-    legend: tuple[Any, ...] = ()
-    with figure_style({"font.size": 8.5}):
-        size = (3.6 + 4.6 * len(sources), sum(heights) + 0.4)
-        figure = Figure(figsize=size, layout="constrained", dpi=150)
-        widths = [3.6, *[4.6] * len(sources)]
-        grid = figure.add_gridspec(
-            len(scenarios), 1 + len(sources), height_ratios=heights, width_ratios=widths
-        )
-        for line, scenario in enumerate(scenarios):
-            ax = figure.add_subplot(grid[line, 0])
-            setting = _example(beliefs, scenario)
-            plot_outcomes(beliefs, setting, ax)
-            _title(ax, setting)
-            for column, source in enumerate(sources, start=1):
-                rows = shown[(shown["scenario"] == scenario) & (shown["source"] == source)]
-                ax = figure.add_subplot(grid[line, column])
-                if rows.empty:
-                    ax.set_axis_off()
-                    continue
-                plot_misses(rows.iloc[_spread_out(len(rows), MOST_GROUPS)], ax)
-                _title(ax, f"{scenario}, {source}")
-                legend = legend or ax.get_legend_handles_labels()
-                if line < len(scenarios) - 1:
-                    ax.set_xlabel("")
-        # Of the distances; the outcomes have one of their own.
-        figure.legend(*legend, loc="outside lower right", ncols=3, frameon=False)
-    return figure
-
-
-def draw_misses(beliefs: pd.DataFrame, misses: pd.DataFrame, folder: Path) -> list[FigureFile]:
-    """Write the figure of `misses_figure` for a document."""
-    for ending in ("svg", "pdf"):
-        # Drawn anew: what lays a figure out changes it each time that it is saved.
-        save_figure(misses_figure(beliefs, misses), folder / f"misses.{ending}")
-    return [FigureFile("misses", "Figure", TITLE, CAPTION)]
-
-
-def _example(beliefs: pd.DataFrame, scenario: str) -> str:
-    """Choose a setting without earlier results, where the scenario has one."""
-    rows = beliefs[beliefs["scenario"] == scenario]
-    single = rows[rows["variant"] == "single"]
-    names = list(dict.fromkeys((single if len(single) else rows)["setting"]))
-    return str(names[min(1, len(names) - 1)])
-
-
-def _title(ax: Axes, text: str) -> None:
-    ax.set_title(clean(text, limit=52), fontsize=9, color=INK, loc="left", parse_math=False)

@@ -1,4 +1,4 @@
-"""The scores of bets as tables: those of the paper, and lines for the terminal.
+"""The scores of bets as tables, those of the paper, and lines for the terminal; a figure.
 
 In the paper's tables (accuracy by model and kind of question, and transfer) every accuracy stands
 with its interval, the exact test, and the z test of the paper against a guess.
@@ -7,11 +7,21 @@ with its interval, the exact test, and the z test of the paper against a guess.
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
-from coherence.batteries.bets.answers import UNNAMED
-from coherence.batteries.bets.scores import BCA, STANDARD, STATED, THRESHOLD, BetScores
+from coherence.batteries.bets.scores import (
+    BCA,
+    STANDARD,
+    STATED,
+    THRESHOLD,
+    UNNAMED,
+    BetScores,
+)
 from coherence.batteries.bets.truths import z_test
+from coherence.plots.style import INK, VERMILION, Style
 from coherence.report.document import (
     MISSING,
     Cell,
@@ -28,6 +38,7 @@ from coherence.report.document import (
 from coherence.report.screen import render_parts
 from coherence.report.wording import clean, format_pvalue
 
+_DARK = 0.75  # a share above which a cell is so dark that its number is white
 _NOT_ASKED = "There are no answers for this cell; the notes of the command say why."
 _NO_Z = "z has no size where all or none of the answers are right; p is its limit."
 _ONE = "z needs two questions."
@@ -178,3 +189,28 @@ def transfer_report(scores: pd.DataFrame) -> str:
         line = lines.setdefault(row["trained_on"], {"trained_on": row["trained_on"]})
         line[row["tested_on"]] = row
     return render_parts([build_table(lines.values(), columns)])
+
+
+def plot_transfer(table: pd.DataFrame, ax: Axes) -> Axes:
+    """Draw the accuracies of models that were trained on one kind of bet and tested on each."""
+    values = table.to_numpy(dtype=np.float64)
+    # The scale ends beyond 1, which keeps cells off the darkest blues.
+    image = ax.imshow(values, cmap="Blues", vmin=0, vmax=1.25, aspect="equal")
+    image.set_gid("transfer")
+    for row, trained in enumerate(table.index):
+        for column, tested in enumerate(table.columns):
+            share = values[row, column]
+            text = "–" if math.isnan(share) else f"{share:.0%}"
+            colour = "white" if share > _DARK else INK
+            ax.text(column, row, text, ha="center", va="center", fontsize=13, color=colour)
+            if trained == tested:
+                corner = (column - 0.48, row - 0.48)
+                edge: Style = {"fill": False, "edgecolor": VERMILION, "linewidth": 1.6}
+                ax.add_patch(Rectangle(corner, 0.96, 0.96, **edge))
+    ax.set_xticks(range(len(table.columns)), [clean(name, limit=24) for name in table.columns])
+    ax.set_yticks(range(len(table.index)), [clean(name, limit=24) for name in table.index])
+    ax.set_xlabel("tested on")
+    ax.set_ylabel("trained on")
+    ax.tick_params(length=0, colors=INK)
+    ax.spines[:].set_visible(False)
+    return ax

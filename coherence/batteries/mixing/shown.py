@@ -1,17 +1,17 @@
-"""Figures of the mixing battery: rates against what was asked for.
+"""The scores of the battery as a table, lines for the terminal, and a figure of the rates.
 
-All parts of one model, or one part of several models, from the table of curves of
-`coherence.batteries.MixingScores`. Text that comes from data is never read as mathematics.
+Text that comes from data is never read as mathematics.
 """
 
-from collections.abc import Sequence
+import math
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coherence.batteries.mixing.design import GAMES, PARTS
+from coherence.batteries.mixing.design import EXPERIMENTS, GAMES, PARTS
+from coherence.batteries.mixing.scores import MixingScores
 from coherence.plots.style import (
     BLUE,
     DASHES,
@@ -27,8 +27,155 @@ from coherence.plots.style import (
     panels,
     probability_scales,
 )
+from coherence.report.document import (
+    MISSING,
+    Cell,
+    Column,
+    Kind,
+    Row,
+    Table,
+    build_table,
+    label,
+)
+from coherence.report.screen import render_parts
 from coherence.report.wording import clean
 from coherence.statistics.shares import wilson_interval
+
+_UNDEFINED = "Undefined: a part was not asked, or some condition has no parsed answer."
+
+
+def _experiment(row: Row) -> Cell:
+    at = row["experiment"]
+    return Cell(f"{at} {EXPERIMENTS[at]}" if at else "total", {"": at})
+
+
+def _bounds(row: Row) -> Cell:
+    known = not math.isnan(row["worst"])
+    said = f"{row['worst']:.1f} to {row['best']:.1f}" if known else MISSING
+    return Cell(said, {key: row[key] for key in ("worst", "best")}, "" if known else _UNDEFINED)
+
+
+_BOUNDS = Column("bounds", "published, if all were read", make=_bounds)
+_COLUMNS = (
+    Column("experiment", kind=Kind.LABEL, make=_experiment),
+    Column("points", "of", why=_UNDEFINED),
+    Column("published", why=_UNDEFINED),
+    Column("ceiling", why=_UNDEFINED),
+    Column("equilibrium", "at the equilibria", why=_UNDEFINED),
+    Column("corrected", ends=("low", "high"), why=_UNDEFINED),
+    _BOUNDS,
+    Column("unread", "unparsed", Kind.SHARE),
+    Column("refused", kind=Kind.SHARE),
+)
+_TOTALS = (
+    label("model"),
+    Column("corrected", ends=("low", "high")),
+    Column("published"),
+    Column("ceiling"),
+)
+
+
+def mixing_table(experiments: pd.DataFrame) -> Table:
+    """Lay out the scores of every model and experiment."""
+    total = experiments.loc[experiments["experiment"] == 0, "answers"]
+    answers = (
+        "Rates are exact probabilities and not shares of answers, or models differ in that."
+        if total.isna().any()
+        else f"Scored are {', '.join(f'{n:.0f}' for n in total)} answers, in the order of the "
+        "models."
+    )
+    return build_table(
+        experiments.to_dict("records"),
+        (label("model"), *_COLUMNS),
+        name="mixing",
+        title="Points by experiment and the attainable ceiling",
+        caption=(
+            "Published is the score of the paper. Ceiling is what a faultless sampler with as many "
+            "draws gets on average, playing p for the rate everywhere, and the next column what it "
+            "gets playing the games at their equilibria. Corrected is the score at the true rates, "
+            "without the noise of drawing, with its 95% interval in brackets. The bounds are the "
+            "published score over all that unparsed answers might have been. "
+            f"{answers}"
+        ),
+    )
+
+
+def mix_report(scores: MixingScores) -> str:
+    """Return the tables for the terminal."""
+    parts: list[Table | str] = []
+    for model, rows in scores.experiments.groupby("model", sort=False):
+        # The bounds say what unread answers could change; without any they are the score.
+        columns = [each for each in _COLUMNS if each != _BOUNDS or (rows["unread"] > 0).any()]
+        parts += [build_table(rows.to_dict("records"), columns, title=str(model)), ""]
+        parts += [*_unread(rows), *_notes(scores, str(model)), "", ""]
+    totals = scores.experiments[scores.experiments["experiment"] == 0]
+    if len(totals) > 1:
+        parts += [build_table(totals.to_dict("records"), _TOTALS), "", ""]
+    return render_parts([*parts, *scores.notes]).rstrip()
+
+
+def _unread(rows: pd.DataFrame) -> list[str]:
+    """Warn of experiments most of whose answers cannot be read.
+
+    Of exact rates that is the probability of all that is no outcome.
+    """
+    lost = rows[(rows["experiment"] != 0) & (rows["unread"] > 0.5)]
+    if lost.empty:
+        return []
+    where = ", ".join(
+        f"{row['experiment']} ({row['unread']:.1%})" for row in lost.to_dict("records")
+    )
+    return [
+        f"More than half of the answers cannot be read in experiment {where}: "
+        "what is scored are shares of the little that can."
+    ]
+
+
+def _notes(scores: MixingScores, model: str) -> list[str]:
+    """Say which S, and whether the flips look independent."""
+    measures, curves, tests, rows = (
+        table[table["model"] == model]
+        for table in (scores.measures, scores.curves, scores.dependence, scores.experiments)
+    )
+    lines = []
+    # Without games nothing is said of their equilibria.
+    rows = rows.dropna(subset="equilibrium")
+    # The total where there is one, which stands last.
+    for row in rows[rows["experiment"].isin([0, 4])].tail(1).to_dict("records"):
+        where = "" if row["experiment"] == 0 else " of experiment 4"
+        lines.append(
+            "The published scoring rewards p in the games, where 1 - p is best: a faultless player "
+            f"of the equilibria gets {row['equilibrium']:.1f} on average, under the ceiling{where} "
+            f"of {row['ceiling']:.1f}."
+        )
+    # A condition has a row for every outcome.
+    curves = curves.drop_duplicates(["part", "p", "item", "order"])
+    if empty := int(curves["rate"].isna().sum()):
+        lines.append(
+            f"{empty} of {len(curves)} conditions have no parsed answer; scores that need them "
+            "are undefined."
+        )
+    flips = measures[measures["part"] == "flip"].dropna(subset="published_loss")
+    for flip in flips.to_dict("records"):
+        loss = "undefined without noise"
+        if not math.isnan(flip["corrected_loss"]):
+            loss = f"{flip['corrected_loss']:.3f} without noise"
+            if not math.isnan(flip["loss_low"]):
+                loss += f", 95% interval [{flip['loss_low']:.3f}, {flip['loss_high']:.3f}]"
+        lines.append(
+            f"S of one flip: {flip['published_loss']:.3f} as published, {loss}; "
+            "0 is perfect, 1 a step."
+        )
+    for row in tests.dropna(subset="observed").to_dict("records"):
+        pvalue = "no test possible"
+        if not math.isnan(row["pvalue"]):
+            pvalue = "p < .001" if row["pvalue"] < 0.001 else f"p = {row['pvalue']:.3f}"
+        lines.append(
+            f"{row['test']}: {row['observed']:.1%} of pairs equal, "
+            f"{row['expected']:.1%} if independent, {pvalue}."
+        )
+    return lines
+
 
 # Of the two flips of an answer, and of three outcomes; a single rate is drawn as that of 0.
 _FLIPS = {
@@ -139,7 +286,7 @@ def plot_words(curves: pd.DataFrame, ax: Axes) -> Axes:
         linewidth=1.4,
         zorder=2,
     )
-    for order, colour, marker, label, shift in (
+    for order, colour, marker, said, shift in (
         ("forward", VERMILION, ">", "listed first", 0.16),
         ("reverse", PURPLE, "<", "listed second", -0.16),
     ):
@@ -149,7 +296,7 @@ def plot_words(curves: pd.DataFrame, ax: Axes) -> Axes:
         band: Style = {"color": colour, "linewidth": 4, "alpha": 0.25, "zorder": 1.5}
         ax.hlines(sides, lost["rate_least"], lost["rate_most"], **band, gid=f"band-{order}")
         marks: Style = {"color": colour, "marker": marker, "s": 34, "zorder": 3, "clip_on": False}
-        ax.scatter(wide[order], list(heights.values()), **marks, label=label, gid=order)
+        ax.scatter(wide[order], list(heights.values()), **marks, label=said, gid=order)
     ax.spines[["top", "right", "left"]].set_visible(False)
     probability_scales(ax, y=False)
     ax.set_ylim(-0.6, len(wide) + 1.4)
@@ -172,17 +319,4 @@ def mixing_figure(curves: pd.DataFrame, *, title: str) -> Figure:
             (plot_words if name == "words" else plot_rates)(curves[curves["part"] == name], ax)
             heading = f"{PARTS[name].number}  {PARTS[name].title}"
             ax.set_title(heading, loc="left", fontweight="bold")
-    return figure
-
-
-def compare_figure(curves: pd.DataFrame, models: Sequence[str]) -> Figure:
-    """Return a figure with one panel per model for single flips."""
-    by_model = dict(list(curves[curves["part"] == "flip"].groupby("model", sort=False)))
-    shown = [model for model in models if model in by_model][:_MOST_PANELS]
-    with figure_style(_SIZES):
-        title = f"{PARTS['flip'].title}: rate against probability"
-        figure, axes = panels(len(shown), title=title, **_GRID)
-        for model, ax in zip(shown, axes, strict=True):
-            plot_rates(by_model[model], ax)
-            ax.set_title(clean(model, limit=34), loc="left", fontweight="bold", parse_math=False)
     return figure
