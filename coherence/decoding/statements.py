@@ -206,25 +206,11 @@ def _without_thinking(text: str) -> tuple[str, str | None, bool]:
     return "".join(said), "".join(thought), inside
 
 
-ANSWER_NAMES = (
-    "answer",
-    "probability",
-    "prob",
-    "p",
-    "risk",
-    "estimate",
-    "estimated probability",
-    "probability estimate",
-    "belief",
-    "prediction",
-    "choice",
-    "decision",
-    "action",
-    "selection",
-    "response",
-    "conclusion",
-    "verdict",
+_NAMES_OF_ANSWERS = (
+    "answer|probability|prob|p|risk|estimate|estimated probability|probability estimate|belief"
+    "|prediction|choice|decision|action|selection|response|conclusion|verdict"
 )
+ANSWER_NAMES = tuple(_NAMES_OF_ANSWERS.split("|"))
 """Names that stand for the value that was asked for, with 'the', 'my' or 'final' before them."""
 _OBJECT_NAMES = frozenset((*ANSWER_NAMES, "probabilities", "distribution", "answers", "output"))
 ANSWER = ""
@@ -259,7 +245,7 @@ _SEPARATOR = r"[\"')\]]{0,2}\s{0,4}(?::\s?\||=>|->|-->|[:=|→⇒])[ \t*_]{0,6}"
 _DASH = r"\s{1,3}[-–—]{1,2}\s{1,3}"
 _LEAD = r"(?:(?:p|pr|prob|probability|chance|likelihood)\s?(?:\(|of )\s?)"
 _ANSWER_LEAD = re.compile(
-    rf"(?:(?:the|my|your|so,?|therefore,?) ){{0,2}}(?:final )?(?:{'|'.join(ANSWER_NAMES)})"
+    rf"(?:(?:the|my|your|so,?|therefore,?) ){{0,2}}(?:final )?(?:{_NAMES_OF_ANSWERS})"
     r"(?:\s{0,3}[:=|]|\s{1,3}is(?: therefore)?:?(?=\s))\s{0,3}"
     r"|i (?:would )?(?:choose|pick):?\s{1,3}",
     re.IGNORECASE,

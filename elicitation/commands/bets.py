@@ -360,7 +360,7 @@ def _transfer(options: TransferOptions) -> None:
     import pandas as pd
 
     from coherence.batteries.bets.scores import score_bets
-    from coherence.batteries.bets.shown import plot_transfer, transfer_report, transfer_tables
+    from coherence.batteries.bets.shown import plot_transfer, transfer_tables
     from coherence.plots.style import save_plot
     from coherence.runs.write import write_table
     from elicitation.batteries.bets.option_scores import score_choices
@@ -386,11 +386,7 @@ def _transfer(options: TransferOptions) -> None:
     with new_files(out, r"transfer\.(csv|svg)") as new:
         write_table(renamed.drop(columns="kind"), new / "transfer.csv")
         save_plot(partial(plot_transfer, table), new / "transfer.svg", size=(4.2, 3.6))
-    print(transfer_report(renamed[renamed["truth"] == "correct"]))
-    print(
-        "share of right test bets (95% interval, things as crossed clusters); "
-        "a guess is right in 33%"
-    )
+    print(f"share of right test bets, trained on x tested on:\n{table.round(3).to_string()}")
     print(f"{out}: {', '.join(MODALITIES)}, transfer.csv, transfer.svg", file=sys.stderr)
 
 

@@ -177,20 +177,6 @@ def bets_report(scores: BetScores) -> str:
     return render_parts([*parts, *(f"note: {note}" for note in scores.notes)]).rstrip()
 
 
-def transfer_report(scores: pd.DataFrame) -> str:
-    """Return the shares of right test bets as text: trained on x tested on."""
-
-    def share(tested: str) -> Column:
-        return Column("", f"{tested} test", make=lambda line: _SHARES[1].cell(line[tested]))
-
-    columns = [label("trained_on", "trained on"), *map(share, dict.fromkeys(scores["tested_on"]))]
-    lines: dict[str, dict[str, object]] = {}
-    for row in scores.to_dict("records"):
-        line = lines.setdefault(row["trained_on"], {"trained_on": row["trained_on"]})
-        line[row["tested_on"]] = row
-    return render_parts([build_table(lines.values(), columns)])
-
-
 def plot_transfer(table: pd.DataFrame, ax: Axes) -> Axes:
     """Draw the accuracies of models that were trained on one kind of bet and tested on each."""
     values = table.to_numpy(dtype=np.float64)

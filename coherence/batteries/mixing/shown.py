@@ -67,12 +67,6 @@ _COLUMNS = (
     Column("unread", "unparsed", Kind.SHARE),
     Column("refused", kind=Kind.SHARE),
 )
-_TOTALS = (
-    label("model"),
-    Column("corrected", ends=("low", "high")),
-    Column("published"),
-    Column("ceiling"),
-)
 
 
 def mixing_table(experiments: pd.DataFrame) -> Table:
@@ -108,9 +102,6 @@ def mix_report(scores: MixingScores) -> str:
         columns = [each for each in _COLUMNS if each != _BOUNDS or (rows["unread"] > 0).any()]
         parts += [build_table(rows.to_dict("records"), columns, title=str(model)), ""]
         parts += [*_unread(rows), *_notes(scores, str(model)), "", ""]
-    totals = scores.experiments[scores.experiments["experiment"] == 0]
-    if len(totals) > 1:
-        parts += [build_table(totals.to_dict("records"), _TOTALS), "", ""]
     return render_parts([*parts, *scores.notes]).rstrip()
 
 
