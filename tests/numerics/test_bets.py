@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from coherence.batteries import expected_gains
-from coherence.batteries.bets.scores import right_roles
 from coherence.batteries.bets.truths import (
     BET_CHOICES,
     MEMBERS,
@@ -21,6 +20,7 @@ from coherence.batteries.bets.truths import (
     break_evens,
     is_right,
     random_rate,
+    right_roles,
     switching_chance,
     threshold_sets,
     tune_threshold,

@@ -259,16 +259,6 @@ def _bare(text: str) -> str:
     return _MARKUP.sub("", text).strip(" '‘’.")
 
 
-def right_roles(questions: pd.DataFrame) -> list[str]:
-    """Return the role of the right option of every question, for training."""
-    roles = np.full(len(questions), "high", dtype=object)
-    is_bet = (questions["kind"] != "value").to_numpy()
-    if is_bet.any():
-        best = best_choices(bet_gains(questions[is_bet]))
-        roles[is_bet] = np.array(BET_CHOICES, dtype=object)[best.argmax(axis=1)]
-    return [str(role) for role in roles]
-
-
 def correct_choices(group: BetAnswers) -> Truths:
     """Return the truth of the standard method."""
     if group.kind == "value":

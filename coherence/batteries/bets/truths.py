@@ -185,6 +185,16 @@ def best_choices(gains: ArrayLike) -> Truths:
     return np.asarray(singles >= singles.max(axis=1, keepdims=True) - _slack(values))
 
 
+def right_roles(questions: pd.DataFrame) -> list[str]:
+    """Return the role of the right option of every question, for training."""
+    roles = np.full(len(questions), "high", dtype=object)
+    is_bet = (questions["kind"] != "value").to_numpy()
+    if is_bet.any():
+        best = best_choices(bet_gains(questions[is_bet]))
+        roles[is_bet] = np.array(BET_CHOICES, dtype=object)[best.argmax(axis=1)]
+    return [str(role) for role in roles]
+
+
 def bet_truths(gains: ArrayLike) -> dict[str, Truths]:
     """Return which sets of choices are right, from the narrowest truth to the widest.
 

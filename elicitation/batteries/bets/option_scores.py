@@ -13,14 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from coherence.batteries.bets.scores import (
-    OPTIONS,
-    PROBABILITIES,
-    ROLES,
-    SCORES,
-    TEXTS,
-    right_roles,
-)
+from coherence.batteries.bets.scores import OPTIONS, PROBABILITIES, ROLES, SCORES, TEXTS
+from coherence.batteries.bets.truths import right_roles
 from coherence.errors import CoherenceError, InputError
 from elicitation.asking.ask import AnswerBatch, ask
 from elicitation.asking.ask import Progress as AskingProgress

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from coherence import InputError
 from coherence.batteries import score_beliefs, summarise_scores
-from coherence.batteries.revealed.scores import COLUMNS, compare_misses, score_stated
+from coherence.batteries.revealed.scores import compare_misses, score_stated
 from coherence.batteries.revealed.shown import (
     plot_orders,
     plot_outcomes,
