@@ -21,27 +21,27 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 36_266,
+    "coherence": 35_722,
     "coherence/analysis": 4_003,
-    "coherence/batteries": 4_648,
+    "coherence/batteries": 4_118,
     "coherence/checks": 6_376,
     "coherence/cli": 1_682,
-    "coherence/decoding": 1_008,
+    "coherence/decoding": 994,
     "coherence/plots": 1_701,
     "coherence/report": 4_990,
     "coherence/runs": 5_845,
     "coherence/statistics": 4_048,
-    "elicitation": 14_532,
+    "elicitation": 14_498,
     "elicitation/asking": 1_291,
     "elicitation/batteries": 2_269,
-    "elicitation/commands": 1_459,
+    "elicitation/commands": 1_427,
     "elicitation/models": 3_694,
     "elicitation/questions": 1_973,
     "elicitation/spelling": 801,
     "elicitation/training": 1_014,
     "bayesnets": 4_981,
-    "benchmarks": 6_791,
-    "tests": 26_788,
+    "benchmarks": 6_783,
+    "tests": 26_646,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* coherence/batteries/*/shown.py "
