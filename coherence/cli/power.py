@@ -83,7 +83,7 @@ def _rendered(table: "pd.DataFrame") -> str:
 
 def _write(table: "pd.DataFrame", folder: Path) -> None:
     """Write table and figure, and say where."""
-    from coherence.plots.power import plot_power
+    from coherence.plots.results import plot_power
     from coherence.plots.style import save_plot
     from coherence.runs.write import write_table
 

@@ -1,8 +1,8 @@
 """The figures of beliefs: by action, against what is true, and what varies.
 
 Outcomes are drawn against beliefs in bins or by isotonic regression. The outcome is the exact
-posterior where it is known, and else a truth coded 0/1. Misses of a few hundredths have a figure of
-their own: the same bins, and the distance of their points from the diagonal.
+posterior where it is known, and else a truth coded 0/1. Drawn are the rows that checks take: parsed
+beliefs under the reference prompt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from coherence.inputs import as_belief, require, whole_number
-from coherence.plots.choices import LABELS, Columns, choices_of
+from coherence.errors import InputError
+from coherence.inputs import (
+    as_actions,
+    as_belief,
+    as_codes,
+    as_contexts,
+    require,
+    require_aligned,
+    whole_number,
+)
 from coherence.plots.style import (
     DASHES,
     FAINT,
@@ -25,7 +33,6 @@ from coherence.plots.style import (
     action_colours,
     belief_axes,
     canvas,
-    fit_effects,
     fit_probabilities,
     is_narrow,
     points_with_intervals,
@@ -38,7 +45,9 @@ from coherence.printable import clean
 from coherence.public_names import described
 from coherence.result import CheckResult
 from coherence.runs.audit import STATED
-from coherence.runs.states import STATE_NAMES, named_states
+from coherence.runs.columns import ACTION_PREFIX, holds_exact
+from coherence.runs.runs import Runs
+from coherence.runs.states import STATE_NAMES, named_states, unknown_pair, zero_or_one
 from coherence.statistics.figure_tables import (
     EXACT,
     STATE,
@@ -49,12 +58,141 @@ from coherence.statistics.figure_tables import (
     spaced,
 )
 
+UNIT = ("task", "model")
+LABELS = "labels"
+"""Attribute of a table of choices: what the table calls the states 0 and 1."""
 RELIABILITY = "Reliability"
 MOST_ACTIONS = 6
 _BAR = 0.68  # of a row of the small multiples; the label takes the rest
 _JITTER = 0.12  # half the width over which contexts of one realised state are spread
 _POINT: Style = {"s": 38, "color": INK, "edgecolor": "white", "linewidth": 1.0, "zorder": 5}
 _DIAGONAL: Style = {"color": FAINT, "linewidth": 1.2, "linestyle": DASHES, "gid": "diagonal"}
+
+
+# Rows
+
+
+def choices_of(
+    data: ArrayLike | pd.DataFrame,
+    action: ArrayLike | pd.DataFrame | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    context: ArrayLike | None = None,
+    exact: ArrayLike | None = None,
+    positive: Any = None,
+) -> pd.DataFrame:
+    """Gather what a figure of beliefs draws."""
+    if not isinstance(data, pd.DataFrame):
+        return _of_arrays(data, action, truth, context, exact, positive)
+    beside = {"action": action, "truth": truth, "context": context, "exact": exact}
+    twice = [name for name, values in beside.items() if values is not None]
+    require(
+        not twice,
+        f"{' and '.join(twice)} must be left out beside a table, which has its own columns; pass "
+        "the beliefs as an array instead.",
+    )
+    # A runs table may have a column of that name beside its own.
+    gathered = "belief" in data.columns and "p" not in data.columns
+    return data if gathered else _of_runs(data, positive)
+
+
+def _of_runs(runs: pd.DataFrame, positive: Any) -> pd.DataFrame:
+    require(
+        "p" in runs.columns,
+        "runs must have a column p with the beliefs; received the columns "
+        f"{', '.join(map(str, runs.columns[:12]))}. Of beliefs in columns of several states, pass "
+        "arrays: the belief in one of them, action, truth and context.",
+    )
+    for name in UNIT:
+        seen = list(runs[name].unique()) if name in runs.columns else []  # none is a name as well
+        if len(seen) > 1:
+            raise InputError(
+                f"runs must hold one task and one model; received {len(seen)} values of {name!r}. "
+                f"Draw one at a time: runs[runs[{name!r}] == {str(seen[0])!r}]."
+            )
+    told = Runs(runs)
+    stated = told.with_prompt(told.reference()) & told.believed
+    rows = runs[stated].reset_index(drop=True)
+    require(len(rows) > 0, "runs must hold at least one parsed belief; received none.")
+    context = rows["context"] if "context" in rows.columns else pd.Series(rows.index)
+    columns: dict[str, Any] = {"belief": as_belief(rows["p"]), "context": context.astype(str)}
+    acted = told.acted[stated].reset_index(drop=True)
+    policies = [name for name in told.policies if rows[name].notna().any()]
+    if acted.any():
+        columns |= {name: rows[name].where(acted) for name in policies or ["action"]}
+    labels: list[Any] = []
+    if "theta" in rows.columns and rows["theta"].notna().any():
+        columns["truth"], labels = _coded(rows["theta"], positive, "theta")
+    if "p_true" in rows.columns and holds_exact(rows.columns) and rows["p_true"].notna().any():
+        columns["p_true"] = rows["p_true"]
+    if "group" in rows.columns and rows["group"].notna().all():
+        columns["group"] = rows["group"]
+    if "person" in rows.columns and (rows.groupby("context")["person"].nunique() > 1).any():
+        columns["person"] = rows["person"]
+    table = pd.DataFrame(columns)
+    table.attrs[LABELS] = labels
+    return table
+
+
+def _of_arrays(
+    belief: ArrayLike,
+    action: ArrayLike | pd.DataFrame | None,
+    truth: ArrayLike | None,
+    context: ArrayLike | None,
+    exact: ArrayLike | None,
+    positive: Any,
+) -> pd.DataFrame:
+    require_aligned(belief=belief, action=action, truth=truth, context=context, exact=exact)
+    beliefs = as_belief(belief)
+    require(
+        beliefs.ndim == 1 or beliefs.shape[1] == 2,
+        "belief must be in one of two states to be drawn; received beliefs over "
+        f"{beliefs.shape[-1]} states. Pass the belief in one state against the rest.",
+    )
+    n_rows = len(beliefs)
+    table = pd.DataFrame({"belief": beliefs if beliefs.ndim == 1 else beliefs[:, 1]})
+    table["context"] = as_contexts(context, n_rows)[0]
+    if action is not None:
+        chosen = as_actions(action, n_rows)
+        if chosen.probabilities is not None:
+            names = [f"{ACTION_PREFIX}{label}" for label in chosen.labels]
+            table[names] = chosen.probabilities
+        elif isinstance(action, pd.Series):  # the order of a categorical is the user's
+            table["action"] = action.array
+        else:
+            table["action"] = np.array(chosen.labels, dtype=object)[chosen.codes]
+    if truth is not None:
+        codes, labels = as_codes(truth, "truth", n_rows)
+        states, named = _coded(pd.Series(list(labels), dtype=object)[codes], positive)
+        table["truth"], table.attrs[LABELS] = states.to_numpy(), named
+    if exact is not None:
+        posterior = as_belief(exact, "exact")
+        require(
+            posterior.shape == (n_rows,),
+            f"exact must have one value per row of belief; received shape {posterior.shape} for "
+            f"{n_rows} rows.",
+        )
+        table["p_true"] = posterior
+    return table
+
+
+def _coded(
+    truth: pd.Series, positive: Any, name: str = "truth"
+) -> tuple["pd.Series[float]", list[Any]]:
+    """Write states as 0 and 1, 1 being the one that beliefs are in; return their labels too."""
+    states = truth.astype(object)
+    labels = list(states.dropna().unique())
+    codes = zero_or_one(labels, positive, name=name)
+    if codes is None and len(labels) == 2:
+        raise InputError(unknown_pair(labels, name))
+    if codes is None:
+        raise InputError(
+            f"{name} must have two states, or positive name the one that beliefs are in; received "
+            f"{len(labels)}: {', '.join(map(repr, labels[:6]))}."
+        )
+    of_label = dict(zip(labels, codes, strict=True))
+    ordered = sorted(labels, key=lambda label: of_label[label])
+    return states.map(of_label).astype(np.float64), ordered
 
 
 # Beliefs by action
@@ -70,7 +208,6 @@ def plot_beliefs(
     data: ArrayLike | pd.DataFrame,
     action: ArrayLike | pd.DataFrame | None = None,
     *,
-    columns: Columns | None = None,
     noun: str = STATED,
     title: str | None = None,
     ax: Axes | None = None,
@@ -102,7 +239,7 @@ def plot_beliefs(
     >>> [text.get_text() for text in coherence.plots.plot_beliefs(runs).texts]
     ['defer (n = 59)', 'no (n = 26)', 'yes (n = 35)']
     """
-    table = belief_bars(choices_of(data, action, columns=columns))
+    table = belief_bars(choices_of(data, action))
     with canvas(ax, size=(5.0, height_for(table))) as axes:
         draw_beliefs(table, ax=axes, noun=noun)
         set_title(axes, title, title_of(table, noun))
@@ -184,15 +321,9 @@ def is_exact(bins: pd.DataFrame) -> bool:
     return bool((bins["compared_with"] == EXACT).all())
 
 
-def calibration_title(bins: pd.DataFrame, *, gaps: bool = False) -> str:
+def calibration_title(bins: pd.DataFrame) -> str:
     """Say what the figure of a table of calibration shows."""
-    if gaps:
-        return _less_belief(bins).capitalize()
     return "Belief and exact posterior" if is_exact(bins) else "Calibration"
-
-
-def _less_belief(bins: pd.DataFrame) -> str:
-    return f"{EXACT if is_exact(bins) else 'share of true cases'} less belief"
 
 
 @described
@@ -203,9 +334,7 @@ def plot_calibration(
     exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     positive: Any = None,
-    columns: Columns | None = None,
     n_bins: int = 10,
-    gaps: bool = False,
     noun: str = STATED,
     title: str | None = None,
     ax: Axes | None = None,
@@ -218,15 +347,12 @@ def plot_calibration(
         A runs table of one task and model, or beliefs in [0, 1].
     n_bins : int
         Largest number of bins, which hold about equally many answers.
-    gaps : bool
-        Whether the outcome less the belief is drawn, on an axis that runs no farther than they do.
 
     Returns
     -------
     Axes
         The binned means have the gid "calibration" and 95% intervals over contexts, single contexts
-        (exact posterior only) the gid "contexts". Gaps have the gid "gaps" and lie above the dashed
-        line where beliefs are too low.
+        (exact posterior only) the gid "contexts".
 
     Raises
     ------
@@ -240,19 +366,15 @@ def plot_calibration(
     >>> coherence.plots.plot_calibration(runs).get_ylabel()
     'exact posterior'
     """
-    beside = {"exact": exact, "context": context, "positive": positive, "columns": columns}
-    choices = choices_of(data, truth=truth, **beside)
+    choices = choices_of(data, None, truth, exact=exact, context=context, positive=positive)
     require("belief" in choices, "data must hold beliefs in one of two states; received none.")
     bins = calibration_bins(choices, n_bins=whole_number(n_bins, "n_bins", 2))
-    with canvas(ax, size=(5.0, 3.5) if gaps else (4.4, 4.5)) as axes:
-        if gaps:
-            draw_gaps(bins, ax=axes, noun=noun)
-        else:
-            labels = choices.attrs.get(LABELS, ())
-            state = named_states(labels)[1] if len(labels) == 2 else STATE_NAMES[1]
-            contexts = spaced(over_contexts(choices)[0].dropna())
-            draw_calibration(bins, contexts, ax=axes, noun=noun, state=state)
-        set_title(axes, title, calibration_title(bins, gaps=gaps))
+    labels = choices.attrs.get(LABELS, ())
+    state = named_states(labels)[1] if len(labels) == 2 else STATE_NAMES[1]
+    with canvas(ax, size=(4.4, 4.5)) as axes:
+        contexts = spaced(over_contexts(choices)[0].dropna())
+        draw_calibration(bins, contexts, ax=axes, noun=noun, state=state)
+        set_title(axes, title, calibration_title(bins))
         return axes
 
 
@@ -279,18 +401,6 @@ def draw_calibration(
     ax.set_ylabel(EXACT if is_exact(bins) else share, parse_math=False)
     # On a square the diagonal is the line of 45 degrees that readers expect.
     ax.set_aspect("equal")
-    return ax
-
-
-def draw_gaps(bins: pd.DataFrame, *, ax: Axes, noun: str) -> Axes:
-    """Draw how far the bins of a table of calibration lie from the diagonal."""
-    belief_axes(ax)
-    fit_probabilities(ax, "x", span_of(bins["belief"]))
-    fit_effects(ax, "y", span_of(bins["gap"], bins["gap_low"], bins["gap_high"]))
-    ends: Any = {"low": "gap_low", "high": "gap_high", "points": _POINT | {"gid": "gaps"}}
-    points_with_intervals(ax, bins, place="belief", value="gap", **ends)
-    ax.set_xlabel(noun)
-    ax.set_ylabel(_less_belief(bins))
     return ax
 
 

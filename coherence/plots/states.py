@@ -1,16 +1,17 @@
 """The figure of the main test: how often an action is chosen at each belief, on both sides."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from coherence.checks.sufficiency_result import Sufficiency
 from coherence.errors import InputError, closest
 from coherence.inputs import require
-from coherence.plots.choices import LABELS, Columns, choices_of
+from coherence.plots.beliefs import LABELS, choices_of
 from coherence.plots.style import (
     ABOVE,
     INK,
@@ -46,25 +47,6 @@ _ASIDE = 0.004  # of the axis: bars of both sides do not hide each other
 _LEAST, _AREA = 16.0, 60.0  # points squared, of the smallest dot and beside it of the largest
 
 
-@runtime_checkable
-class Sided(Protocol):
-    """A result of `coherence.sufficiency_test`."""
-
-    fitted: object
-    reason: str
-    state: str | None
-    states: list[str] | None
-
-
-@runtime_checkable
-class Tested(Protocol):
-    """A report of one evaluation."""
-
-    @property
-    def primary(self) -> CheckResult:
-        """Result of the primary test."""
-
-
 def rising_action(table: pd.DataFrame) -> Any:
     """Return the action whose share rises most from the lowest beliefs to the highest."""
     shares = table.pivot_table(index="bin", columns="action", values="share", sort=False)
@@ -74,14 +56,13 @@ def rising_action(table: pd.DataFrame) -> Any:
 
 @described
 def plot_state_shares(
-    data: ArrayLike | pd.DataFrame | CheckResult | Tested,
+    data: ArrayLike | pd.DataFrame | CheckResult,
     action: ArrayLike | pd.DataFrame | None = None,
     truth: ArrayLike | None = None,
     *,
     exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     positive: Any = None,
-    columns: Columns | None = None,
     shown: Any = None,
     noun: str = STATED,
     title: str | None = None,
@@ -125,18 +106,19 @@ def plot_state_shares(
     >>> ax.get_title(loc="left")
     'Share of yes at equal belief, by exact posterior'
     """
-    if isinstance(data, Tested) and not isinstance(data, pd.DataFrame):
-        data = data.primary
+    primary = getattr(data, "primary", None)  # of a report of one evaluation
+    data = primary if isinstance(primary, CheckResult) else data
     if isinstance(data, CheckResult):
-        if not isinstance(data, Sided):
-            raise InputError(
-                f"data must be of sufficiency_test; received a result of {data.check}."
-            )
+        require(
+            isinstance(data, Sufficiency),
+            f"data must be of sufficiency_test; received a result of {data.check}.",
+        )
+        assert isinstance(data, Sufficiency)
         table, reason = data.fitted, data.reason
         by_posterior = data.state == "exact"
         labels = (data.states or [])[::-1]
     else:
-        given = {"context": context, "exact": exact, "positive": positive, "columns": columns}
+        given = {"context": context, "exact": exact, "positive": positive}
         choices = choices_of(data, action, truth, **given)
         table, by_posterior = _shares_of(choices)
         reason, labels = "", choices.attrs.get(LABELS, ())

@@ -15,9 +15,8 @@ from coherence.checks.monotone import MonotoneResult
 from coherence.checks.sufficiency_result import Sufficiency
 from coherence.plots import beliefs as belief_plot
 from coherence.plots import offers as offers_plot
-from coherence.plots import pairwise as pairwise_plot
+from coherence.plots import results as result_plot
 from coherence.plots import states as state_plot
-from coherence.plots.forest import height_for, plot_forest, title_of
 from coherence.plots.style import action_colours, shared_spans
 from coherence.report.document import Figure
 from coherence.report.evaluation import FEW, EvaluationReport, evaluation_key
@@ -189,15 +188,15 @@ def _pairs(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure
     shown = sorted(pairwise, key=_evidence)[:MOST_PAIRS] if len(pairwise) > MOST_PAIRS else pairwise
     if not shown:
         return
-    binned = [pairwise_plot.choice_bins(result.details) for result in shown]
-    scales = shared_spans([pairwise_plot.shown_shares(bins) for bins in binned])
+    binned = [result_plot.choice_bins(result.details) for result in shown]
+    scales = shared_spans([result_plot.shown_shares(bins) for bins in binned])
     some = f" Of {len(pairwise)} pairs {MOST_PAIRS} are drawn." * (len(pairwise) > MOST_PAIRS)
     widest = max(scales, key=lambda span: span[1] - span[0])
     for number, (result, bins, scale) in enumerate(zip(shown, binned, scales, strict=True), 1):
-        draw = partial(pairwise_plot.plot_pairwise_choice, result, noun=noun, title="", scale=scale)
+        draw = partial(result_plot.plot_pairwise_choice, result, noun=noun, title="", scale=scale)
         other = " Its axis of shares is not that of the figures beside it."
         caption = _pair_caption(result, bins) + other * (scale != widest) + some
-        title = pairwise_plot.title_of(result.pair)
+        title = result_plot.title_of_pair(result.pair)
         yield Figure(f"{key}-pair-{number}", title, caption, draw)
 
 
@@ -345,5 +344,6 @@ def _forest(key: str, pairs: Sequence[tuple[EvaluationReport, CheckResult]]) -> 
         )
     caption += f" {without} effects have no interval." if without else ""
     caption += f" Of {len(pairs)} evaluations, the {half} at each end are drawn." if cut else ""
-    draw = partial(plot_forest, pd.DataFrame(effects), title="")
-    return Figure(key, title_of(check), caption, draw, height_for(len(effects)))
+    draw = partial(result_plot.plot_forest, pd.DataFrame(effects), title="")
+    height = result_plot.height_of_forest(len(effects))
+    return Figure(key, result_plot.title_of_forest(check), caption, draw, height)

@@ -20,7 +20,7 @@ from coherence.analysis.paper.results import (
     PaperResults,
     evaluation_names,
 )
-from coherence.plots.pairwise import plot_pairwise_choice
+from coherence.plots.results import plot_pairwise_choice
 from coherence.plots.style import (
     BLUE,
     FAINT,

@@ -8,7 +8,7 @@ import coherence
 from coherence import CheckResult, InputError, plots
 from coherence.checks.monotone import MonotoneResult
 from coherence.plots import plot_beliefs
-from coherence.plots.choices import choices_of
+from coherence.plots.beliefs import choices_of
 from coherence.statistics.figure_tables import figure_tables
 from tests.api.tables import make_choices
 
@@ -102,7 +102,7 @@ CALLS = [
     (lambda: beliefs(pd.DataFrame({"p": 0.1, "model": ["a", "b"]})), "2 values of 'model'"),
     (lambda: beliefs(pd.DataFrame({"p": [0.1]}), ["yes"]), "action must be left out beside"),
     (lambda: plots.plot_calibration(make_choices(p_true=False).assign(truth="x")), "be 0 or 1"),
-    (lambda: plots.plot_calibration([0.1, 0.4], gaps=True), "or p_true be known"),
+    (lambda: plots.plot_calibration([0.1, 0.4]), "or p_true be known"),
     (lambda: plots.plot_forest(pd.DataFrame({"p": [0.1]})), "lacking the columns check, estimate"),
     (lambda: plots.plot_pairwise_choice(result("a", MonotoneResult)), "must have bins to draw"),
     (lambda: plots.plot_pairwise_choice(result("cmi")), "received cmi"),
