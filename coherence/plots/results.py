@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from coherence.checks.monotone import MonotoneResult
 from coherence.errors import InputError
 from coherence.inputs import require
 from coherence.plots.style import (
@@ -94,14 +94,15 @@ def plot_pairwise_choice(
     >>> coherence.plots.plot_pairwise_choice(result).get_title(loc="left")
     'Share of yes among yes and no'
     """
-    if not isinstance(result, MonotoneResult):
-        raise InputError(
-            "result must be what coherence.monotone_choice_test returns; received "
-            f"{getattr(result, 'check', type(result).__name__)}."
-        )
+    pair: Any = getattr(result, "pair", None)
+    require(
+        isinstance(pair, Sequence),
+        "result must be what coherence.monotone_choice_test returns; received "
+        f"{getattr(result, 'check', type(result).__name__)}.",
+    )
     details = result.details
     require(not details.empty, f"result must have bins to draw; {result.reason or 'it has none'}.")
-    bins, (first, second) = choice_bins(details), (clean(x, limit=_PAIR_LABEL) for x in result.pair)
+    bins, (first, second) = choice_bins(details), (clean(x, limit=_PAIR_LABEL) for x in pair)
     with canvas(ax) as axes:
         belief_axes(axes)
         fit_probabilities(axes, "x", span_of(bins["belief"]))
@@ -119,7 +120,7 @@ def plot_pairwise_choice(
             axes.legend(**ABOVE, frameon=False, handlelength=3)
         axes.set_ylabel(f"share of {first}\nrather than {second}", parse_math=False)
         axes.set_xlabel(f"mean {noun} of the bin")
-        set_title(axes, title, title_of_pair(result.pair), lift=24 if has_reversals else 6)
+        set_title(axes, title, title_of_pair(pair), lift=24 if has_reversals else 6)
         return axes
 
 

@@ -8,7 +8,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from coherence.checks.sufficiency_result import Sufficiency
 from coherence.errors import InputError, closest
 from coherence.inputs import require
 from coherence.plots.beliefs import LABELS, choices_of
@@ -109,14 +108,13 @@ def plot_state_shares(
     primary = getattr(data, "primary", None)  # of a report of one evaluation
     data = primary if isinstance(primary, CheckResult) else data
     if isinstance(data, CheckResult):
+        result: Any = data
         require(
-            isinstance(data, Sufficiency),
+            hasattr(result, "states"),
             f"data must be of sufficiency_test; received a result of {data.check}.",
         )
-        assert isinstance(data, Sufficiency)
-        table, reason = data.fitted, data.reason
-        by_posterior = data.state == "exact"
-        labels = (data.states or [])[::-1]
+        table, reason = result.fitted, result.reason
+        by_posterior, labels = result.state == "exact", (result.states or [])[::-1]
     else:
         given = {"context": context, "exact": exact, "positive": positive}
         choices = choices_of(data, action, truth, **given)
