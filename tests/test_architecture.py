@@ -21,13 +21,13 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 35_722,
+    "coherence": 35_582,
     "coherence/analysis": 4_003,
     "coherence/batteries": 4_118,
     "coherence/checks": 6_376,
     "coherence/cli": 1_682,
     "coherence/decoding": 994,
-    "coherence/plots": 1_701,
+    "coherence/plots": 1_561,
     "coherence/report": 4_990,
     "coherence/runs": 5_845,
     "coherence/statistics": 4_048,
