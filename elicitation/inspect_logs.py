@@ -51,15 +51,6 @@ class Replied:
         question = Question(request, spec=spec, case=self.facts["case"], rep=self.facts["rep"])
         return AnsweredQuestion.of(question, self.answer)
 
-    @property
-    def truth(self) -> float | None:
-        """The exact belief that was asked for; None of an action, or where it is not known."""
-        spec = QuestionSpec.load(self.facts["spec"])
-        truths = {"belief": self.facts["cells"]}
-        truths["conditional"] = self.facts.get("truth", {}).get(spec.key, {})
-        truth: float | None = truths.get(spec.role, {}).get("p_true")
-        return truth
-
 
 def belief_samples(plan: Plan) -> Iterator[tuple[Question, dict[str, Any]]]:
     """Yield the questions of a plan, in its order, each with the metadata of its sample."""

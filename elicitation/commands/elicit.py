@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
             "Leave it out."
         )
     store = options.store or f"{options.out}.answers.sqlite"
-    earlier = _earlier_rows(options.out)
+    _require_own(options.out)
     if options.dry_run:
         print(PlannedAnswers(respondent.stored_name, plan.questions).outlook(store))
         _say_if_few(len(source.cases))
@@ -88,12 +88,6 @@ def run(args: argparse.Namespace) -> int:
         print(
             "warning: the server masks answers one token at a time: they are no draws of what it "
             "says in this form (stated:masked, docs/servers.md). --answers drawn reads free text.",
-            file=sys.stderr,
-        )
-    if len(runs) < earlier:
-        print(
-            f"note: an earlier table of {earlier:,} rows was replaced by one of {len(runs):,}; "
-            f"all answers are kept in {store}.",
             file=sys.stderr,
         )
     return 0
@@ -148,20 +142,17 @@ def _check_out(path: str) -> None:
         )
 
 
-def _earlier_rows(path: str) -> int:
-    """Count the rows of an earlier call; a table that is none of `elicit` is kept, and an error."""
+def _require_own(path: str) -> None:
+    """Refuse to replace a file that is no table of an earlier call."""
     from coherence.errors import CoherenceError
     from coherence.runs.files import require_new
     from coherence.runs.formats import read_table
 
-    if not os.path.lexists(path):
-        return 0
     with contextlib.suppress(CoherenceError):
-        table = read_table(path).table
-        if {"raw_belief", "status", "seed", "created"} <= {*map(str, table.columns)}:
-            return len(table)
+        columns = read_table(path).table.columns if os.path.lexists(path) else ()
+        if {"raw_belief", "status", "seed", "created"} <= {*map(str, columns)}:
+            return
     require_new(Path(path), remedy="It is no table of elicit: name another, or move it away.")
-    return 0
 
 
 def print_tally(opening: str, tally: "Tally", *, local: bool, first: str) -> None:

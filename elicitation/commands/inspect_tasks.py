@@ -6,20 +6,16 @@ the runs table (``coherence analyze logs/*.eval``).
 """
 
 import json
-import math
 from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import (
-    Metric,
-    SampleScore,
     Score,
     Scorer,
     Target,
     mean,
-    metric,
     scorer,
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -83,21 +79,9 @@ def answer_once() -> Solver:
     return solve
 
 
-@metric(name="belief_coherence/rmse")
-def rmse() -> Metric:
-    """Square root of a mean: of squared errors, of those answers that have one."""
-
-    def compute(scores: list[SampleScore]) -> float:
-        values = [score.score.as_float() for score in scores]
-        known = [value for value in values if not math.isnan(value)]
-        return math.sqrt(math.fsum(known) / len(known)) if known else math.nan
-
-    return compute
-
-
-@scorer(metrics={"parsed": [mean()], "squared_error": [rmse()]}, name="belief_coherence/reading")
+@scorer(metrics=[mean()], name="belief_coherence/reading")
 def reading() -> Scorer:
-    """Read an answer as ``coherence`` does: whether it has a value, and its error to `p_true`."""
+    """Read an answer as ``coherence`` does: 1 where it has a value, else 0."""
 
     async def score(state: TaskState, target: Target) -> Score:
         from coherence.runs.logs.inspect_log import FINISH_REASONS
@@ -109,16 +93,10 @@ def reading() -> Scorer:
         reason = FINISH_REASONS.get(ended, ended) or None
         answer = Answer(output.completion, finish_reason=reason)
         replied = Replied.of(state.metadata, state.input_text, state.epoch - 1, answer)
-        read, truth = replied.read().parsed, replied.truth
-        value = read.value
-        # There is no error of an action, or where the truth is not known.
-        error = value - truth if isinstance(value, float) and truth is not None else math.nan
+        read = replied.read().parsed
         return Score(
-            value={
-                "parsed": float(value is not None),
-                "squared_error": error**2,
-            },
-            answer=None if value is None else str(value),
+            value=float(read.value is not None),
+            answer=None if read.value is None else str(read.value),
             explanation=read.status,
             # An answer of a run that is gone on with comes back as its score alone.
             metadata={"output": output.completion, "finish_reason": reason},

@@ -89,19 +89,9 @@ def spellings_of(
 ) -> list[Spelling]:
     """List the spellings of outcomes."""
     written = outcomes if isinstance(outcomes, Mapping) else {each: [each] for each in outcomes}
-    # The characters of a single text would pass for outcomes.
-    if isinstance(outcomes, str) or not 0 < len(written) == len(outcomes):
-        raise InputError(
-            f"outcomes must be a list, distinct and at least one; received {outcomes!r}."
-        )
     turned = (str.lower, str.upper, str.capitalize) if ignore_case else ()
     spellings = []
     for outcome, texts in written.items():
-        if isinstance(texts, str) or not texts or not all(texts):
-            raise InputError(
-                f"outcome {outcome!r} must have one or more spellings that are not empty; "
-                f"received {texts!r}."
-            )
         forms = [form for text in texts for form in (text, *(turn(text) for turn in turned))]
         # Many tokenizers put the blank before a word into the word's own token.
         if leading_space:
