@@ -212,15 +212,6 @@ def questions_table(questions: Sequence[BatteryQuestion]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS[:7])).reindex(columns=list(COLUMNS))
 
 
-def reveal(model: Model, settings: Sequence[Setting], store: AnswerStore) -> pd.DataFrame:
-    """Read the revealed beliefs of a model in settings, in every wording; see `BELIEF_COLUMNS`.
-
-    The model is best without a chat template, since the texts are to be continued.
-    """
-    questions = belief_questions(settings)
-    return tabulate_beliefs(questions, ask_battery(model, questions, store), source=model.name)
-
-
 def ask_battery(
     model: Model,
     questions: Sequence[BatteryQuestion],

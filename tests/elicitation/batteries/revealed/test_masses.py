@@ -7,7 +7,12 @@ import pytest
 
 from coherence.batteries import score_beliefs
 from elicitation.asking.ask import ask_masses
-from elicitation.batteries.revealed.questions import LETTERS, reveal
+from elicitation.batteries.revealed.questions import (
+    LETTERS,
+    ask_battery,
+    belief_questions,
+    tabulate_beliefs,
+)
 from elicitation.batteries.revealed.scenarios import choice, dice, preference
 from elicitation.models.local.scoring import ReadsForms
 from elicitation.questions.question import Question
@@ -21,6 +26,11 @@ from elicitation.spelling.forms import (
 from elicitation.spelling.tokenizations import Vocabulary, spelling_graph
 
 from ...outcome_masses import outcome_masses
+
+
+def reveal(model, settings, store):
+    questions = belief_questions(settings)
+    return tabulate_beliefs(questions, ask_battery(model, questions, store), source=model.name)
 
 
 def asking(*texts, kind="outcomes", labels=("1", "2")):
