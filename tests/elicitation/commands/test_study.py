@@ -6,8 +6,6 @@ made again, if one model's error costs another's answers, or if a report hides w
 
 import re
 import shutil
-import sqlite3
-from contextlib import closing
 
 import pandas as pd
 import pytest
@@ -79,11 +77,6 @@ class Study:
 
     def table(self, model, task):
         return self.folder / "runs" / f"{task}--{model}.parquet"
-
-    def lose(self, model, where):
-        with closing(sqlite3.connect(self.folder / "answers.sqlite")) as store, store:
-            of_text = f"text_digest IN (SELECT digest FROM texts WHERE {where})"
-            store.execute(f"DELETE FROM answers WHERE model = ? AND {of_text}", (model,))
 
     def n_stored(self):
         with AnswerStore(self.folder / "answers.sqlite") as store:
