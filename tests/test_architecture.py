@@ -31,17 +31,17 @@ BUDGET = {
     "coherence/report": 4_990,
     "coherence/runs": 5_845,
     "coherence/statistics": 4_048,
-    "elicitation": 14_498,
+    "elicitation": 14_439,
     "elicitation/asking": 1_291,
-    "elicitation/batteries": 2_269,
-    "elicitation/commands": 1_427,
+    "elicitation/batteries": 2_260,
+    "elicitation/commands": 1_396,
     "elicitation/models": 3_694,
     "elicitation/questions": 1_973,
-    "elicitation/spelling": 801,
+    "elicitation/spelling": 791,
     "elicitation/training": 1_014,
     "bayesnets": 4_981,
     "benchmarks": 6_783,
-    "tests": 26_646,
+    "tests": 26_643,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* coherence/batteries/*/shown.py "
