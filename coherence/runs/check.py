@@ -232,8 +232,7 @@ def _policy_errors(runs: Runs, found: Findings) -> _Errors:
     if not runs.policies and len(every) > 1 and sums.any() and (sums | (total == 0)).all():
         yield (
             f"there are chosen actions in {found.named('action')} and their probabilities in "
-            f"{', '.join(every)}; a table has one or the other. Drop one of them, or analyse each "
-            "by itself."
+            f"{', '.join(every)}; a row has one or the other. Drop one of them."
         )
     if not runs.policies:
         return

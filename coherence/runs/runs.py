@@ -149,8 +149,13 @@ class Runs:
 
     @cached_property
     def policies(self) -> list[str]:
-        """Columns action_<label> with probabilities of actions, in a table without chosen ones."""
-        return [] if self.known("action").any() else self._named_actions
+        """Columns action_<label> with probabilities of actions: a row has these or a chosen one.
+
+        Where a row has both, or one column stands beside chosen actions, they are something else.
+        """
+        named, chosen = self._named_actions, self.known("action")
+        beside = len(named) > 1 and not self.table.loc[chosen, named].notna().any(axis=None)
+        return named if beside or not chosen.any() else []
 
     @cached_property
     def action_names(self) -> dict[str, str]:
@@ -164,9 +169,7 @@ class Runs:
     @cached_property
     def acted(self) -> "pd.Series[bool]":
         """Rows with an action: the one that was chosen, or probabilities of all."""
-        if not self.policies:
-            return self.known("action")
-        return self.table[self.policies].notna().any(axis=1)
+        return self.known("action") | self.table[self.policies].notna().any(axis=1)
 
     @cached_property
     def asked_to_act(self) -> "pd.Series[bool]":

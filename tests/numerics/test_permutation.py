@@ -6,7 +6,6 @@ from math import comb
 import numpy as np
 import pandas as pd
 import pytest
-from coherence.statistics.canonical_order import in_canonical_order
 from hypothesis import given
 from hypothesis import strategies as st
 
