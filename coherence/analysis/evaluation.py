@@ -18,12 +18,12 @@ from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_codes, require
 from coherence.runs import needs
 from coherence.runs.columns import ACTION_PREFIX, DRAWN, RECORDED, STATE_PREFIX, declared
-from coherence.runs.exact import SMALLEST, calibration_pvalue
 from coherence.runs.notes import Code, Level, Note
 from coherence.runs.row_condition import label_condition
 from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import folded, known_pair, names_of_state, typed_option, zero_or_one
 from coherence.statistics.evaluation import EvaluationData, evaluation_data
+from coherence.statistics.exact import SMALLEST, calibration_pvalue
 from coherence.statistics.own_answer import OwnAnswer
 from coherence.statistics.report_noise import ReportNoise, noise_bias, report_noise
 

@@ -22,11 +22,11 @@ from coherence.checks.sufficiency_result import NO_SPREAD, rare_state
 from coherence.inputs import Floats, few_contexts, require
 from coherence.result import CheckResult, Interval
 from coherence.runs.columns import DRAWN, KIND
-from coherence.runs.exact import SMALLEST, calibration_pvalue
 from coherence.runs.needs import DRAWN_CHOICES
 from coherence.runs.notes import not_run
 from coherence.statistics.adjustment import differences, left_over, orthonormal
 from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
+from coherence.statistics.exact import SMALLEST, calibration_pvalue
 from coherence.statistics.resample import (
     NUMBERS_HELD,
     Seed,

@@ -8,6 +8,7 @@ is the smaller of its two answers, so that such rows are told apart from those w
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,25 +42,23 @@ ANSWERS = (
 def label_rows(evaluation: Runs, reference: str) -> pd.DataFrame:
     """Say of each row of one (task, model) what it asked and what became of the answer."""
     asked = evaluation.asked_for_action(reference)
-    question = np.where(
-        evaluation.given_z, GIVEN_Z, np.where(asked, f"{reference}, with action", evaluation.prompt)
-    )
-    answered = evaluation.believed & (evaluation.acted | ~asked)
-    return pd.DataFrame({"question": question, "status": _statuses(evaluation, answered)})
-
-
-def _statuses(rows: Runs, answered: "pd.Series[bool]") -> "pd.Series[str]":
-    if "status" in rows.names:
-        return rows.table["status"].astype(str)
-    return answered.map({True: "ok", False: MISSING})
+    prompt = np.where(asked, f"{reference}, with action", evaluation.prompt)
+    question = np.where(evaluation.given_z, GIVEN_Z, prompt)
+    return _labelled(evaluation, question, evaluation.believed & (evaluation.acted | ~asked))
 
 
 def label_questions(levels: Runs | None) -> pd.DataFrame:
     """Say of each question with a level of one (task, model) what became of the answer."""
     if levels is None:
         return pd.DataFrame({"question": [], "status": []}, dtype=object)
-    status = _statuses(levels, levels.acted)
-    return pd.DataFrame({"question": question_kind(levels.table), "status": status})
+    return _labelled(levels, question_kind(levels.table), levels.acted)
+
+
+def _labelled(rows: Runs, question: Any, answered: "pd.Series[bool]") -> pd.DataFrame:
+    status = answered.map({True: "ok", False: MISSING})
+    if "status" in rows.names:
+        status = rows.table["status"].astype(str)
+    return pd.DataFrame({"question": question, "status": status})
 
 
 def count_statuses(*labels: pd.DataFrame) -> pd.DataFrame:
@@ -118,28 +117,21 @@ class ElicitationSummary:
         return bool(self.kinds) or self.policies or bool(self.masses)
 
 
-def _answer_mass(rows: Runs | None) -> "pd.Series[float]":
-    """Return the probability of the form where it is known."""
-    if rows is None or "answer_mass" not in rows.names:
-        return pd.Series(dtype=float)
-    return pd.to_numeric(rows.table["answer_mass"]).dropna().astype(float)
-
-
 def answering(evaluation: Runs) -> ElicitationSummary:
     """Read off how the answers of one (task, model) were got."""
-    kinds: dict[str, int] = {}
-    table = evaluation.table
-    if "belief_kind" in evaluation.names:
-        counts = table["belief_kind"].dropna().astype(str).value_counts()
-        kinds = {name: int(counts[name]) for name in sorted(counts.index)}
+    table, parts = evaluation.table, dict[str, Any]()
+    counts = table.get("belief_kind", pd.Series(dtype=object)).dropna().astype(str).value_counts()
+    kinds = {name: int(counts[name]) for name in sorted(counts.index)}
     policies = any(table[name].notna().any() for name in evaluation.policies)
-    mass = _answer_mass(evaluation)
-    acting = evaluation.asked_to_act[mass.index]
-    parts = {"belief alone": mass[~acting], "action": mass[acting]}
-    parts["level"] = _answer_mass(evaluation.levels)
+    if "answer_mass" in evaluation.names:
+        mass, acting = table["answer_mass"], evaluation.asked_to_act
+        parts = {"belief alone": mass[~acting], "action": mass[acting]}
+    if evaluation.levels is not None and "answer_mass" in evaluation.levels.names:
+        parts["level"] = evaluation.levels.table["answer_mass"]
+    known = {of: pd.to_numeric(part).dropna().astype(float) for of, part in parts.items()}
     masses = tuple(
         FormProbability(of, len(part), float(part.median()), float(part.min()))
-        for of, part in parts.items()
+        for of, part in known.items()
         if len(part)
     )
     return ElicitationSummary(kinds, policies, masses)

@@ -7,7 +7,7 @@ taken as one: a table that has them is refused, with the line of pandas for eith
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,13 +21,11 @@ from coherence.runs.columns import (
     ACTION_PREFIX,
     COLUMN_NAMES,
     COLUMNS,
-    FEATURE_PREFIX,
     FRAMES,
     KEY,
     LEVEL_OPTIONS,
     NEEDED,
     OPTIONS,
-    STATE_PREFIX,
     answer_columns,
     declared,
     is_belief,
@@ -39,9 +37,7 @@ from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import folded, tidy, typed_option
 
 _Errors: TypeAlias = Iterator[str]
-_OPTIONS = {column: f"--{option}" for option, column in OPTIONS.items()}
-"""Column -> option of `coherence analyze` that names it."""
-_TO_TYPE = {name: f"{option} NAME" for name, option in _OPTIONS.items()}
+_TO_TYPE = {column: f"--{option} NAME" for option, column in OPTIONS.items()}
 _TO_TYPE |= {"loss": "--penalty NAME", "acts": "--acts LABEL"}
 
 
@@ -50,16 +46,14 @@ def shape_errors(table: pd.DataFrame) -> list[str]:
     if table.columns.nlevels > 1:
         return [
             f"columns must have one level of names; these have {table.columns.nlevels}. "
-            "Join them, for example runs.columns = runs.columns.map('_'.join)."
+            "Join them: runs.columns = runs.columns.map('_'.join)."
         ]
     doubled = sorted(set(map(str, table.columns[table.columns.duplicated()])))
     doubled += [str(name) for name in table.index.names if name in table.columns and name]
-    if doubled:
-        return [
-            f"names of columns and of the index must be unique; {', '.join(doubled)} occur more "
-            "than once. Rename one, or drop the index: runs.reset_index(drop=True)."
-        ]
-    return []
+    return [
+        f"names of columns and of the index must be unique; {', '.join(doubled)} occur more than "
+        "once. Rename one, or drop the index: runs.reset_index(drop=True)."
+    ] * bool(doubled)
 
 
 def cell_errors(table: pd.DataFrame, found: Findings) -> dict[str, str]:
@@ -365,22 +359,6 @@ def _other_cases(names: Sequence[str], found: Findings) -> str:
     )
 
 
-def _typo_errors(runs: Runs, found: Findings) -> _Errors:
-    """Say which columns are passed over although they seem to be meant as known ones."""
-    names = {*runs.names, *found.absent}
-    near: dict[str, list[str]] = {}
-    for name in runs.unused_columns:
-        if (meant := column_meant(name, names)) is not None:
-            near.setdefault(meant, []).append(name)
-    for meant, similar in near.items():
-        naming = f"Name it ({_OPTIONS[meant]} {similar[0]})" if meant in _OPTIONS else "Rename it"
-        yield (
-            f"nothing reads {listing(map(repr, similar))}, and the name is close to {meant!r}, "
-            f"which is missing. {naming} if that is meant; else drop it, in pandas: table = "
-            f"table.drop(columns={similar!r})."
-        )
-
-
 # What makes labels alike, as pandas writes it.
 _ONE_WAY = ".str.normalize('NFC').str.casefold().str.split().str.join(' ')"
 
@@ -442,21 +420,6 @@ def without_missing_actions(runs: pd.DataFrame, found: Findings) -> pd.DataFrame
     return runs.assign(action=runs["action"].mask(empty))
 
 
-# What checks read; a missing note on an answer changes no number.
-_READ = tuple(column.name for column in COLUMNS if column.kind in ("label", "probability"))
-
-
-def column_meant(name: str, names: Collection[str]) -> str | None:
-    """Return the known column that another name means, but for case, marks and a plural."""
-    plain = re.sub(r"[^0-9a-z]+", "_", name.casefold()).strip("_")
-    for known in _READ:
-        if known not in names and (plain == known or (plain == f"{known}s" and len(known) > 2)):
-            return known
-    prefixes = [FEATURE_PREFIX] + ([] if "action" in names else [ACTION_PREFIX])
-    prefixes += [] if "p" in names else [STATE_PREFIX]
-    return next((f"{prefix}..." for prefix in prefixes if plain.startswith(prefix)), None)
-
-
 _MISSING = {"NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "<NA>", "#N/A"}
 
 
@@ -476,13 +439,9 @@ def table_errors(runs: Runs, found: Findings, *, part: bool = False) -> list[str
 
     A `part` of a table need not allow a check by itself.
     """
-    rules = [
-        _missing_columns,
-        # Columns that were looked for by names of the user's own may be what there is to check.
-        *([] if part or found.absent else [_nothing_to_check]),
-        *(_needed_columns, _value_errors, _state_errors, _policy_errors, _level_errors),
-        *(_status_errors, _case_errors),
-        *([] if part else [_label_errors]),
-        _typo_errors,
-    ]
+    rules = [_missing_columns, _needed_columns, _value_errors, _state_errors, _policy_errors]
+    rules += [_level_errors, _status_errors, _case_errors]
+    # Columns that were looked for by names of the user's own may be what there is to check.
+    rules += [] if part or found.absent else [_nothing_to_check]
+    rules += [] if part else [_label_errors]
     return [*dict.fromkeys(error for rule in rules for error in rule(runs, found))]

@@ -99,12 +99,6 @@ def _take_places(folder: Path, stage: Path, names: str, read: set[Path]) -> None
         _settle(path)
     listed = _listed(folder)
     was_read = {name for name in (*new, *listed) if (folder / name).resolve() in read}
-    for name in was_read & new.keys():
-        if _digest(folder / name) != new[name]:
-            raise InputError(
-                f"{folder / name} was read, and would be overwritten by a file of that name. "
-                "Write to another folder."
-            )
     require_replaceable(folder, new, new)
     earlier = {*earlier_set(folder, names)}
     gone = earlier - new.keys() - was_read

@@ -231,7 +231,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _STRICT = json.JSONDecoder(object_pairs_hook=_once)
 
 
-def parse_json(path: Path, text: str, where: str, remedy: str) -> Any:
+def parse_json(path: Path, text: str, where: str) -> Any:
     """Parse JSON, or raise `InputError` with the place."""
     try:
         value = json.loads(text)
@@ -243,7 +243,7 @@ def parse_json(path: Path, text: str, where: str, remedy: str) -> Any:
     except RecursionError:  # a few kilobytes of brackets are enough to exhaust the stack
         said = "is nested too deeply to be read."
     except ValueError as error:
-        said = f"is not JSON ({error}). {remedy}"
+        said = f"is not JSON ({error}). Check that the file is complete."
     raise InputError(f"{path}: {where} {said}")
 
 
@@ -256,7 +256,7 @@ def read_objects(
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        value = parse_json(path, line, f"line {number}", "Check that the file is complete.")
+        value = parse_json(path, line, f"line {number}")
         if not isinstance(value, dict):
             raise InputError(
                 f"{path}: line {number} is a JSON {type(value).__name__}, not an object. "
@@ -267,8 +267,7 @@ def read_objects(
 
 def read_array(path: Path, reading: Reading | None) -> list[dict[str, object]]:
     """Return the objects of a file that is one JSON array of them."""
-    remedy = "Check that it is complete; a file with one object per line ends in .jsonl."
-    rows = parse_json(path, read_text(path, reading), "the file", remedy)
+    rows = parse_json(path, read_text(path, reading), "the file")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(
             f"{path}: the file must be a JSON array of objects, one for each row. In pandas "
@@ -546,11 +545,20 @@ def _read_statistics(path: Path) -> FileTable:
     return FileTable(table, labelled=labelled)
 
 
+_CELL_MARKS = (b"<f", b"mergeCell ", b't="e"', b"t='e'", b'hidden="', b"hidden='")
+
+
 def _read_workbook(path: Path, reading: Reading | None) -> FileTable:
     """Read the sheet that holds cells, or the one that is named."""
     openpyxl = _package("openpyxl", path)
     data = read_bytes(path)
-    book = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        parts = [packed.read(n) for n in packed.namelist() if n.startswith("xl/worksheets/")]
+    # Values alone are read in half of the time.
+    plain = not any(mark in part for part in parts for mark in _CELL_MARKS)
+    book = openpyxl.load_workbook(io.BytesIO(data), data_only=True, read_only=plain)
+    for sheet in book.worksheets if plain else ():
+        sheet.reset_dimensions()  # some programs write wrong ones
     cells = {sheet.title: [[*row] for row in sheet.values] for sheet in book.worksheets}
     filled = [name for name, rows in cells.items() if any(map(_holds_cells, rows))]
     name = (reading and reading.sheet) or (filled[0] if len(filled) == 1 else None)
@@ -561,11 +569,9 @@ def _read_workbook(path: Path, reading: Reading | None) -> FileTable:
             f"{path}: sheet must name one that holds cells; {received}. It has "
             f"{listing(map(repr, filled)) or 'none'}{typed}."
         )
-    with zipfile.ZipFile(io.BytesIO(data)) as packed:
-        parts = [packed.read(n) for n in packed.namelist() if n.startswith("xl/worksheets/")]
     if any(b"<f" in part for part in parts):
         _require_values(path, book[name], openpyxl.load_workbook(io.BytesIO(data))[name])
-    notes = _mark(cells[name], book[name])
+    notes = [] if plain else _mark(cells[name], book[name])
     rows = [row for row in cells[name] if _holds_cells(row)]
     columns = [[None if c == "" else c for c in column] for column in zip_longest(*rows)]
     while columns[-1].count(None) == len(rows):

@@ -73,6 +73,7 @@ _TRUTH = {label: at for pair in KNOWN_PAIRS for at, label in enumerate(pair)}
 _FEWEST_IDS, _MOST_IDS = 6, 100  # for a note on ids in several sessions, and that are looked at
 _BETWEEN = re.compile("[^0-9A-Za-z]")  # words of a name
 _MOST_LABELS = 10  # of a closed list of right labels
+_MOST_OPTIONS = 20  # that a question has
 _TIMES_EACH = 5  # how often each of them must stand there on average
 STOOD_ASIDE = {"theta": "unmapped_theta"}
 """What a column of the file is called whose name is that of the state that is made."""
@@ -328,16 +329,15 @@ def doubt_rows_of_options(table: pd.DataFrame, unused: Sequence[str], found: Fin
     if not {"p", "theta", "context"} <= {*table.columns}:
         return
     rows = table[table["p"].notna()]
-    truths, of_case = labels(rows["theta"]), rows["p"].groupby(rows["context"], observed=True)
-    whole = (of_case.sum() - 1).abs() <= STATED_SUM
-    if not (whole & (of_case.nunique() > 1)).mean() > 1 / 2:
-        return
-    seen = {*map(folded, truths.dropna().unique())}
-    for name in unused:
-        options = labels(rows[name])
-        offered = list(dict.fromkeys(options.dropna()))
-        forms = {*map(folded, offered)}
-        if not 1 < len(forms) == of_case.size().median() or not seen <= forms:
+    few = [name for name in unused if 1 < rows[name].head(1000).nunique() <= _MOST_OPTIONS]
+    seen = {*map(folded, labels(rows["theta"]).dropna().unique())} if few else set()
+    for name in few:
+        offered = [*labels(rows[name]).dropna().unique()]
+        if not seen or not seen <= {*map(folded, offered)}:
+            continue
+        of_case = rows["p"].groupby(rows["context"], observed=True)
+        whole = ((of_case.sum() - 1).abs() <= STATED_SUM) & (of_case.count() == len(offered))
+        if not (whole & (of_case.nunique() > 1)).mean() > 1 / 2:
             continue
         column = name.removeprefix("unmapped_")
         option = next((each for each in offered if folded(each) in YES), offered[0])

@@ -107,6 +107,10 @@ _USUAL_MARKS = (-9, -77, -88, -99, -777, -888, -999, -9999, 777, 888, 999, 9999)
 SAY_PERCENT = (
     "Divide percentages by 100, or --percent (read_runs(..., percent=True)) reads them as they are."
 )
+_NUMBERS_ALONE = (
+    "Write numbers alone, and leave the cell empty where there is none; a mark of that is named by "
+    "--missing MARK (missing=)."
+)
 _INFINITE = ("inf", "+inf", "infinity", "∞")
 
 
@@ -154,7 +158,7 @@ def _read_group(group: Mapping[str, Numbers], found: Findings) -> dict[str, Cell
             words = read.cells.astype(str).str.strip().str.lower()
             values = np.where(words.isin(_INFINITE), np.inf, values)
             odd = odd & ~np.isinf(values)
-        found.of_table += found.broken(name, "hold numbers", odd, read.cells, _if_one_mark(read))
+        found.of_table += found.broken(name, "hold numbers", odd, read.cells, _NUMBERS_ALONE)
         if line is not None:
             values = np.asarray(line.probability(values, spread=name == "p_sd"))
         values = np.where(read.signed, read.values / 100, values)
@@ -193,15 +197,6 @@ def _refuse_marks(quoted: str, read: Sequence[Numbers], found: Findings) -> None
         found.of_options.append(
             f"column {quoted} has {marks}, such as {str(cells.iloc[at])!r} (row {at}). {remedy}"
         )
-
-
-def _if_one_mark(read: Numbers) -> str:
-    """Say what to do about cells that are no numbers; propose a mark where all are alike."""
-    held, hint = {*read.cells[read.odd]} if read.odd.any() else set(), ""
-    if len(held) == 1 and isinstance(mark := held.pop(), str) and '"' not in mark:
-        typed = typed_option("--missing", f'"{mark}"' if "," in mark else mark)
-        hint = f" If {mark!r} stands for it: {typed} (missing=[{mark!r}])." if typed else ""
-    return f"Write numbers alone, and leave the cell empty where there is none.{hint}"
 
 
 def _line(

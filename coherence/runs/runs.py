@@ -189,8 +189,7 @@ class Runs:
     @cached_property
     def theta(self) -> "pd.Series[Any]":
         """Realised states, of the rows where they are known."""
-        known = self.known("theta")
-        return self.table.loc[known, "theta"] if known.any() else pd.Series(dtype=object)
+        return self.table.get("theta", pd.Series(dtype=object)).dropna()
 
     @cached_property
     def crossed(self) -> bool:
@@ -290,8 +289,10 @@ class Runs:
             return str(named)
         if REFERENCE in seen:
             return REFERENCE
-        actions = self.asked_to_act[~self.given_z].groupby(prompt).sum()
-        rows = prompt.value_counts()
+        actions, rows = (
+            self.asked_to_act[~self.given_z].groupby(prompt).sum(),
+            prompt.value_counts(),
+        )
         return str(min(seen, key=lambda name: (-int(actions[name]), -int(rows[name]), name)))
 
     def with_prompt(self, prompt: str) -> "pd.Series[bool]":

@@ -11,7 +11,6 @@ import pyarrow
 import pytest
 
 from coherence import InputError, SchemaError, analyze, read_runs, simulate, write_runs
-from coherence.runs.check import column_meant
 from coherence.runs.read import validate_runs
 
 
@@ -139,8 +138,7 @@ def test_all_errors_come_at_once():
 
 
 def test_missing_columns_name_the_closest():
-    missing, nothing, slip = errors_of(pd.DataFrame({"Belief": [0.1], "Actions": ["a"], "y": [1]}))
-    assert says([slip], "'Actions'", "'action'", "drop(columns=['Actions'])")
+    missing, nothing = errors_of(pd.DataFrame({"Belief": [0.1], "Actions": ["a"], "y": [1]}))
     assert says([missing], "'p'", "name found: 'Belief'", "--belief NAME", "columns={'p'")
     assert says([nothing], "'theta'", "the exact posterior", "name found: 'Actions'")
     assert says([nothing], "--action NAME, --truth NAME, --exact NAME", "columns={'action': NAME")
@@ -243,26 +241,3 @@ def test_names_of_columns_and_of_the_index_must_differ():
             validate_runs(faulty)
         with pytest.raises(SchemaError, match=said):
             analyze(faulty)
-
-
-def test_a_name_of_ours_in_another_form_is_seen_and_other_words_are_not():
-    for name, meant in {
-        **{"actions": "action", "Action": "action", " theta": "theta", "contexts": "context"},
-        **{"reps": "rep", "P": "p", "p-true": "p_true", "z state": "z_state"},
-        **{"X_age": "x_...", "Action_yes": "action_..."},
-        **dict.fromkeys(("acitno", "content", "section", "confidence", "ref", "beta")),
-    }.items():
-        assert column_meant(name, [name]) == meant, name
-
-
-def test_an_action_in_another_form_is_a_fault_with_its_remedies(tmp_path):
-    path = tmp_path / "runs.csv"
-    path.write_text("context,p,Actions,theta\na,.2,x,0\nb,.7,y,1\n")
-    with pytest.raises(
-        ValueError, match="nothing reads 'Actions'.*'action'.*--action Actions"
-    ) as error:
-        read_runs(path)
-    names = {"table": pd.read_csv(path, dtype=str, keep_default_na=False)}
-    exec(str(error.value)[str(error.value).index("table = ") :].removesuffix("."), names)  # noqa: S102
-    assert "Actions" not in read_runs(names["table"])
-    assert "action" in read_runs(path, columns={"action": "Actions"})
