@@ -7,7 +7,7 @@ taken as one: a table that has them is refused, with the line of pandas for eith
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,6 +37,7 @@ from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import folded, tidy, typed_option
 
 _Errors: TypeAlias = Iterator[str]
+_Rule: TypeAlias = Callable[[Runs, Findings], _Errors]
 _TO_TYPE = {column: f"--{option} NAME" for option, column in OPTIONS.items()}
 _TO_TYPE |= {"loss": "--penalty NAME", "acts": "--acts LABEL"}
 
@@ -100,7 +101,8 @@ def damaged_ids(labels: pd.DataFrame, found: Findings) -> dict[str, str]:
             f"column as text: pandas.read_csv(FILE, dtype={{{name!r}: 'str'}}), or read_runs(FILE)."
         )
         rule, wrong = "hold ids with all their digits", cells.isin(short)
-        for error in found.broken(str(name), rule, wrong, cells.map(str), remedy, repr(name)):
+        shown = cells.map(str) if short else cells
+        for error in found.broken(str(name), rule, wrong, shown, remedy, repr(name)):
             errors[str(name)] = error
     return errors
 
@@ -213,12 +215,13 @@ def _sum_errors(
 def _policy_errors(runs: Runs, found: Findings) -> _Errors:
     """Check probabilities of actions, each one by itself being a probability already."""
     if "action" in runs.names:
-        actions = runs.table["action"].astype(object)
-        chances = pd.to_numeric(actions, errors="coerce").astype(float)
-        probable = (chances > 0) & (chances < 1) & bool(chances.max() <= 1)
+        actions = runs.table["action"]
+        labels = pd.Series(actions.dropna().unique(), dtype=object)
+        chances = pd.to_numeric(labels, errors="coerce").astype(float)
+        probable = labels[(chances > 0) & (chances < 1) & bool(chances.max() <= 1)]
         rule = "name what was chosen, and not its probability"
         remedy = "Give the probability of each action in a column action_NAME of its own."
-        yield from found.broken("action", rule, probable, actions, remedy)
+        yield from found.broken("action", rule, actions.isin(probable), actions, remedy)
     every = [name for name in runs.names if name.startswith(ACTION_PREFIX)]
     total = np.nansum(_numbers(runs.table, every), axis=1)
     sums = np.abs(total - 1) <= ROUNDING
@@ -439,7 +442,13 @@ def table_errors(runs: Runs, found: Findings, *, part: bool = False) -> list[str
 
     A `part` of a table need not allow a check by itself.
     """
-    rules = [_missing_columns, _needed_columns, _value_errors, _state_errors, _policy_errors]
+    rules: list[_Rule] = [
+        _missing_columns,
+        _needed_columns,
+        _value_errors,
+        _state_errors,
+        _policy_errors,
+    ]
     rules += [_level_errors, _status_errors, _case_errors]
     # Columns that were looked for by names of the user's own may be what there is to check.
     rules += [] if part or found.absent else [_nothing_to_check]

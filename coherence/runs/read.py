@@ -395,8 +395,8 @@ def with_right_or_wrong(
     )
     found.note(Code.PREDICTIONS, text)
     theta = right.map(int, na_action="ignore").astype("Int64")
-    named = {"theta": theta, "theta_name": f"{prediction} is right"}
-    return table.rename(columns=STOOD_ASIDE).assign(**named)
+    table = table.rename(columns=STOOD_ASIDE)
+    return table.assign(theta=theta, theta_name=f"{prediction} is right")
 
 
 def as_runs(read: FileTable, reading: Reading, source: Path | str) -> Runs:
@@ -525,9 +525,9 @@ def _kept_rows(table: pd.DataFrame, read: FileTable, found: Findings) -> pd.Data
     if reading.where is None:
         return table
     compared = {
-        name: numbers_or_labels(table[name], reading.decimal)[0]
+        str(name): numbers_or_labels(table[name], reading.decimal)[0]
         for name in table
-        if name in reading.where
+        if str(name) in reading.where
     }
     table, note = RowCondition.parse(reading.where).kept_rows(table, compared)
     found.notes.append(note)

@@ -369,8 +369,8 @@ class Runs:
         if not self.policies:  # notes on actions, which a part without any takes for probabilities
             table = table.drop(columns=[name for name in table if str(name) in self._named_actions])
         for name in EVALUATION:
-            cells = table.get(name, pd.Series("", table.index)).astype(object)
-            table = table.assign(**{name: cells.where(cells.notna(), "").astype(str)})
+            named = table.get(name, pd.Series("", table.index)).astype(object)
+            table = table.assign(**{name: named.where(named.notna(), "").astype(str)})
         if "z_state" not in table.columns:
             table = table.assign(z_state=None)
         # A belief given z whose prompt is not named belongs to the reference prompt of its
