@@ -49,14 +49,15 @@ from coherence.statistics.evaluation import (
     one_dimensional,
     separated,
 )
-from coherence.statistics.heaps import (
+from coherence.statistics.permutation import Contexts, by_context, contexts_of, settled_by_groups
+from coherence.statistics.report_noise import (
+    Reports,
     in_round_numbers,
+    kind_of_reports,
     outside_heaps,
     said_by_many,
     unrounded,
 )
-from coherence.statistics.permutation import Contexts, by_context, contexts_of, settled_by_groups
-from coherence.statistics.report_noise import Reports, kind_of_reports
 from coherence.statistics.resample import (
     LONGER,
     Seed,
@@ -221,15 +222,11 @@ def sufficiency_test(
     `computed` beliefs have no noise, and those finer than percents that hardly repeat no rounding.
 
     With persons, the difference is the coefficient of the state in a linear probability model of
-    the action shown, beside a line of each person's own on the own belief and the bends of a
-    natural spline that all share, with a jackknife's error over contexts and over persons. Five
-    contexts of either state are needed, or ten with the exact posterior. Persons and contexts are
-    taken as independent, and a single report as the belief.
-
-    More than two states: realised states of whole contexts are permuted between contexts of like
-    belief, at least four to a block, after a spline is taken out of the actions; the statistic sums
-    over states, and a difference is between a state and all others. Its interval is that of a
-    regression, and may disagree with the test near the level. There is no turn.
+    the action shown, beside a line of each person's own on the own belief and a spline that all
+    share, with a jackknife's error over contexts and persons, both taken as independent. With more
+    than two states, realised states of whole contexts are permuted between contexts of like belief
+    after a spline is taken out of the actions, and a difference is between a state and all others;
+    its interval is that of a regression, and may disagree with the test near the level.
 
     The plain average weighs windows by 1 / (m (1 - m)), m the state as the belief foretells it; it
     is not given where m lies within .02 of 0 or 1 for more than a tenth of contexts. The hidden

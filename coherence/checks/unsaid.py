@@ -12,9 +12,15 @@ from scipy.special import expit, logit
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.evaluation import EvaluationData, one_dimensional
-from coherence.statistics.heaps import REPEATED, multiples, unrounded
 from coherence.statistics.permutation import Contexts
-from coherence.statistics.report_noise import copied, noise_per_row, squares_within
+from coherence.statistics.report_noise import (
+    REPEATED,
+    copied,
+    multiples,
+    noise_per_row,
+    squares_within,
+    unrounded,
+)
 from coherence.statistics.resample import less_means
 from coherence.statistics.sequences import NOTHING, Line, monotone_fit
 

@@ -14,9 +14,9 @@ from scipy import stats
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.evaluation import EvaluationData
-from coherence.statistics.heaps import in_round_numbers, outside_heaps
 from coherence.statistics.knn import belief_bins
 from coherence.statistics.permutation import Contexts, contexts_of
+from coherence.statistics.report_noise import in_round_numbers, outside_heaps
 from coherence.statistics.sequences import Line, beyond_belief, in_canonical_direction
 
 N_BINS = 8

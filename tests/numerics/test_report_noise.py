@@ -8,7 +8,6 @@ import pytest
 from scipy.special import expit
 
 from coherence.checks.unsaid import rises_within_values, rounding_bound
-from coherence.statistics.heaps import round_numbers
 from coherence.statistics.report_noise import (
     MISLEADING,
     ReportNoise,
@@ -17,6 +16,7 @@ from coherence.statistics.report_noise import (
     kind_of_reports,
     noise_bias,
     report_noise,
+    round_numbers,
 )
 
 

@@ -11,7 +11,7 @@ import coherence
 from coherence import InputError, sufficiency_test
 from coherence.agents import named_agent
 from coherence.checks.sufficiency import SEQUENCES
-from coherence.statistics.heaps import in_heaps
+from coherence.statistics.report_noise import in_heaps
 
 
 def cases(n, rng, *, moved=0.0, turned=0.0, taste=0.3):
