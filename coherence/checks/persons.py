@@ -73,10 +73,8 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Es
     reason, lack = _lacking(data, n_persons, state)
     if reason:
         return replace(undefined, reason=reason, lack=lack), slope
-    own = less_means(belief, person)
-    lines = _Lines(own, person)
-    share, common = data.share, _bends(belief)
-    n_others = max(share.shape[1] - 1, 1)
+    own, share, common = less_means(belief, person), data.share, _bends(belief)
+    lines, n_others = _Lines(own, person), max(share.shape[1] - 1, 1)
     if grouped and data.group is not None:
         common = np.hstack([common, np.eye(len(data.groups))[data.group][case][:, 1:]])
     if own @ own > NOTHING:

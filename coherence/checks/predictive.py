@@ -151,16 +151,14 @@ def predictive_gain_test(
     other folds over the mean number of rows of a context.
 
     Under the null the gain is at or below zero on average, because the larger model spends its
-    freedom on noise; the test is then conservative. Contexts judge models that other contexts have
-    trained: the variance between contexts is enlarged by half for it, a factor found by simulation,
-    and that between repetitions with other folds is added. The interval reaches further up than
-    down, because a larger gain varies more: by 2 nats squared for each nat, as logarithms of
-    likelihood ratios do.
+    freedom on noise: the test is conservative. The variance between contexts is enlarged by half,
+    as they judge models that others have trained (a factor found by simulation), and that between
+    repetitions is added. The interval reaches further up than down, because a larger gain varies
+    more: by 2 nats squared for each nat, as logarithms of likelihood ratios do.
 
-    Probabilities of actions are learnt as rows that occur once for each action, weighed by its
-    probability, and judged by the expected log-loss of an action drawn from them: the null is then
-    about the expectation of the policy given the belief. There is no interval, since trees' fits
-    differ more between samples than contexts show within one.
+    Probabilities of actions are judged by the expected log-loss of an action drawn from them: the
+    null is then about the expectation of the policy given the belief. There is no interval, since
+    trees' fits differ more between samples than contexts show within one.
 
     References
     ----------

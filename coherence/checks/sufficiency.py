@@ -104,7 +104,6 @@ POSTERIOR_SETTLED = (
 RESOLVED, ROUNDING = 0.005, 1e-9
 ALIKE = "contexts of like belief (in groups: those of a group) have one state: nothing to compare"
 FOLDS = 10
-ROUND = "reports that miss round numbers by a hair are taken for these"
 COARSE = 1 / 3  # share of contexts that say one value, or are in small groups
 CERTAIN = 0.02  # chance of a state below which next to nothing is left open
 INVERTED = "the test inverted (signs of products of neighbours)"
@@ -316,9 +315,8 @@ def _of_one_agent(data: EvaluationData, n_draws: int, seed: int, level: float) -
     also: dict[str, Estimate] = {name: _none(name, result.reason) for name in (SHARE, PLAIN)}
     details = result.details
     if found is not None:
-        plain = _plain_averages(found)
-        shown = plain[found.scores.shown - found.scores.first]
-        also = {SHARE: _hidden_share(found, level), PLAIN: shown}
+        plain, scores = _plain_averages(found), found.scores
+        also = {SHARE: _hidden_share(found, level), PLAIN: plain[scores.shown - scores.first]}
         ends = {f"plain_{end}": [getattr(each, end) for each in plain] for end in ("low", "high")}
         details = details.assign(**ends)
     return replace(result, details=details, also={**also, SLOPE: _slope(data, level)})
@@ -357,7 +355,8 @@ def _in_two_states(
         if many.any() and not unrounded(data, kept.belief):
             words = said_by_many(kept.belief[many], data.n_contexts)
             result = replace(result, in_heaps=words)
-    return (replace(result, taken_for=ROUND) if taken else result), tested
+    taken_for = "reports that miss round numbers by a hair are taken for these" if taken else None
+    return replace(result, taken_for=taken_for), tested
 
 
 @dataclass(frozen=True)
