@@ -21,16 +21,16 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 35_540,
+    "coherence": 35_531,
     "coherence/analysis": 4_003,
     "coherence/batteries": 4_118,
-    "coherence/checks": 6_376,
+    "coherence/checks": 6_374,
     "coherence/cli": 1_682,
     "coherence/decoding": 994,
     "coherence/plots": 1_561,
     "coherence/report": 4_990,
     "coherence/runs": 5_755,
-    "coherence/statistics": 4_096,
+    "coherence/statistics": 4_089,
     "elicitation": 14_439,
     "elicitation/asking": 1_291,
     "elicitation/batteries": 2_260,
