@@ -65,6 +65,7 @@ CALLS = {
         ),
         "knows the questions of its cases alone; received 'Well",
     ),
+    "a blank for a question": (lambda folder: elicitation.side_question(" "), "must be a text"),
     "labels of an agent": (lambda folder: agent_of_labels("A", "B"), "labels must be No and Yes"),
     "a number for a question": (
         lambda folder: elicitation.side_question(3),

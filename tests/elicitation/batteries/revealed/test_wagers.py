@@ -1,5 +1,7 @@
 """Stated answers and bets: breaks if a truth is misplaced, or a draw is lost."""
 
+from fractions import Fraction
+
 import pytest
 
 from coherence.batteries.revealed.scores import score_stated
@@ -62,6 +64,8 @@ def test_stated_questions_have_the_truth_at_every_place_once():
             assert all(line in question.text for line in lines)
         # Distinct as numbers, not only as written; and no distractor is right by accident.
         assert len({setting.truth[setting.asked], *distractors(setting)}) == 4
+    # Of a die: the opposite, twice and half of a sixth.
+    assert distractors(dice.setting(1, 6)) == (Fraction(5, 6), Fraction(1, 3), Fraction(1, 12))
 
 
 def test_stated_answers_are_scored(store, teller):
