@@ -113,3 +113,11 @@ def test_the_loop_over_evaluations_gives_the_numbers_of_the_whole_table(tmp_path
     assert whole["pvalue_bh"].notna().any()
     of_primary = {"n_tests": names["results"]["n_tests"].mask(names["primary"], 6)}
     pd.testing.assert_frame_equal(names["results"].assign(**of_primary), whole)
+
+
+def test_of_two_columns_that_nearly_sum_to_1_the_named_state_is_the_belief():
+    rows = answers("dry", "wet")
+    both = rows.assign(p_wet=0.99 * rows["p"], p_dry=0.99 * (1 - rows["p"])).drop(columns="p")
+    for state, belief in (("wet", rows["p"]), ("dry", 1 - rows["p"])):
+        expected = numbers(rows.assign(p=belief), positive=state)
+        assert numbers(both, positive=state).tolist() == pytest.approx(expected.tolist())

@@ -285,3 +285,17 @@ def test_wide_columns_are_scored_by_themselves(monkeypatch):
         assert "sum over the states, from 0 to 2" in text
     with pytest.raises(SchemaError, match=r"replace.{'draw': 'STATE'}"):
         coherence.analyze(table.rename(columns={"p_draw": "p_tie"}))
+
+
+def test_updates_of_a_forecast_are_averaged_and_it_is_said():
+    table = forecasters()
+    assert "several forecasts" not in str(coherence.analyze(table, checks=["scores"], rng=1))
+    updated = pd.concat([table, table[table["context"] < 9].assign(p=0.5)], ignore_index=True)
+    report = coherence.analyze(updated, checks=["scores"], rng=1)
+    said = " ".join(str(report).split())
+    assert "MCB, DSC, UNC and p are those of their mean." in said
+    assert "mean stated belief" in " ".join(report.evaluations[0].conclusion)
+    losses = (updated["p"] - updated["theta"]) ** 2
+    of_good = losses[updated["model"] == "good"].groupby(updated["context"]).mean()
+    brier = report.scores.set_index("model").loc["good", "brier"]
+    assert brier == pytest.approx(of_good.mean())
