@@ -134,23 +134,6 @@ def test_too_few_contexts_to_exchange_are_refused():
     assert "similar belief" in result.reason
 
 
-@pytest.mark.lengthy
-def test_answers_that_the_state_loses_are_no_information():
-    """Breaks if contexts weigh by their numbers of answers: 18 in 100 tables are rejected then."""
-    rejections = 0
-    for seed in range(100):
-        rng = np.random.default_rng([7, seed])
-        belief = np.repeat(rng.integers(0, 21, 150) / 20, 5)
-        context = np.repeat(np.arange(150), 5)
-        truth = np.repeat(rng.random(150) < belief[::5], 5)
-        drawn = 6 * (belief - 0.5) + np.repeat(rng.normal(size=150) * 1.5, 5)
-        action = rng.random(750) < 1 / (1 + np.exp(-drawn))
-        kept = truth | (rng.random(750) < 0.5)
-        arrays = (each[kept] for each in (belief, action, truth, context))
-        rejections += checked(*arrays, n_permutations=99, rng=seed).pvalue <= 0.05
-    assert rejections <= stats.binom.ppf(0.995, 100, 0.05)
-
-
 def test_what_distinguishes_nothing_leaves_the_size_of_the_information():
     """Breaks if choices less what is explained are counted on a smaller scale: a sixth."""
     rng = np.random.default_rng(0)

@@ -54,28 +54,6 @@ def test_reports_that_hide_an_effect_are_asked_for_again_and_not_more_cases():
     assert "Next: Ask for beliefs in finer steps" in said
 
 
-def test_where_nothing_can_be_tested_no_effect_is_planned_for():
-    """Breaks if a table from which no other can be drawn is sent to `coherence power`."""
-    few = simulate("leaky", n_contexts=12, n_reps=3, rng=1)
-    said = " ".join(str(analyze(few, checks=["sufficiency"], rng=1)).split())
-    assert "Next: Ask about more cases: tests need 20, and see little below 60." in said
-    runs = simulate("rational", n_contexts=40, n_reps=1, rng=1).drop(columns="p_true")
-    for table, sentence in (
-        (runs.assign(theta=1), "nothing is left open"),
-        (in_three_states(runs), "No evidence"),
-    ):
-        said = str(analyze(table, checks=["sufficiency"], rng=1))
-        assert sentence in said
-        assert "coherence.power" not in said
-
-
-def in_three_states(runs):
-    rows = runs[runs["action"].notna()]
-    p_b, labels = (1 - rows["p"]) / 2, {0: "b", 1: "a"}
-    three = {"p_a": rows["p"], "p_b": p_b, "p_c": 1 - rows["p"] - p_b}
-    return rows[["context", "action"]].assign(theta=rows["theta"].map(labels), **three)
-
-
 def judged(column, n_judges=3):
     """Cases that several persons judged, whose column no option names."""
     runs = simulate("noisy", n_contexts=40, n_reps=n_judges, rng=1).drop(columns="p_true")

@@ -37,28 +37,6 @@ MAPPING = ["--belief", "conf", "--action", "choice", "--truth", "y", "--context"
 MAPPING += ["--model-column", "llm"]
 
 
-def test_persons_ids_of_two_columns_and_levels_reach_the_analysis(tmp_path, analyze, run):
-    path = tmp_path / "panel.csv"
-    rows = [(who, f"0{case}", 0.1 * case, case % 2) for who in (7, 8) for case in range(6)]
-    pd.DataFrame(rows, columns=["who", "case", "p", "action"]).to_csv(path, index=False)
-    assert run("analyze", path, "--context", "case", "--person", "who")[0] == 0
-    assert run("analyze", path, "--context", "case,who", "--group", "who")[0] == 0
-    crossed, alone = (read.table for read, _ in analyze)
-    assert crossed["person"].tolist() == [7] * 6 + [8] * 6
-    assert (alone["context"].iloc[0], alone["context"].nunique()) == ("00 / 7", 12)
-    assert alone["group"].nunique() == 2
-    rows = [("a", 30, None, None, None, None), ("a", None, "event", 15, "event", "event")]
-    rows += [("a", None, "lottery", 85, "complement", "lottery")]
-    names = ["case", "said", "chosen", "chance", "side", "first"]
-    pd.DataFrame(rows, columns=names).to_csv(path, index=False)
-    typed = "--context case --belief said --action chosen --percent --level chance"
-    assert run("analyze", path, *typed.split(), "--frame", "side", "--order", "first")[0] == 0
-    offers = analyze[-1][0].table.iloc[1:]
-    assert offers["level"].tolist() == [0.15, 0.85]
-    assert offers["frame"].tolist() == ["event", "complement"]
-    assert offers["order"].tolist() == ["event", "lottery"]
-
-
 def test_columns_and_options_reach_the_analysis(runs, analyze, run):
     words = "--seed 7 --n-jobs 2 --published --strict --positive Yes --positive hit"
     words += " --reference mse --state realised --checks"

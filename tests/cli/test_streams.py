@@ -1,4 +1,3 @@
-import io
 import json
 import os
 import shlex
@@ -9,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from coherence.cli import terminal as progress
 from coherence.cli.main import main
-from coherence.cli.terminal import answer_progress, shows_styles, step_progress
+from coherence.cli.terminal import answer_progress, shows_styles
 from coherence.statistics.parallel import run_calls
 
 COMMAND = "import sys; from coherence.cli.main import main; sys.exit(main())"
@@ -121,32 +119,6 @@ def test_an_interrupt_of_all_processes_ends_in_one_line_with_130(tmp_path, when)
     assert done.stdout == ""
     assert done.stderr == "\ncoherence compare: interrupted\n"
     assert done.returncode == 130
-
-
-class Screen(io.StringIO):
-    """A terminal as far as bars can tell."""
-
-    def isatty(self):
-        return True
-
-
-def test_what_takes_long_shows_its_name_and_moves_though_nobody_calls(monkeypatch):
-    """Breaks if a step that takes minutes looks like a program that hangs."""
-    screen = Screen()
-    monkeypatch.setattr("sys.stderr", screen)
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_TICKS", 0.01)
-    with step_progress(" steps", first="reading a\x1b[31m.csv") as show:
-        assert "reading a.csv: 00:00" in screen.getvalue(), "at once"
-        for running in ("loading the checks: 00:00", "0/2"):
-            (show.stage if "loading" in running else lambda text: show(0, 2, text))(
-                running.split(":")[0]
-            )
-            before = screen.getvalue().count(running)
-            time.sleep(0.2)
-            assert screen.getvalue().count(running) > before + 2
-    ended = screen.getvalue()
-    time.sleep(0.05)
-    assert screen.getvalue() == ended, "no bar is drawn behind what follows"
 
 
 def test_the_step_that_runs_is_named_before_it_ends():

@@ -1,7 +1,5 @@
 """Confidences in a prediction: what the state is then, and that no test takes them for another."""
 
-import shlex
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +7,6 @@ import pytest
 import coherence
 from coherence import InputError, analyze, read_runs, simulate
 from coherence.runs.notes import Code, Level
-from coherence.runs.runs import Runs
 
 CHECKS = ["sufficiency", "calibration"]
 
@@ -106,27 +103,6 @@ def test_a_prediction_is_right_as_its_label_says(tmp_path):
     report = analyze(many, prediction="action", gold="theta", checks=["calibration"], rng=1)
     brier = report.results.set_index("check")["estimate"]["calibration:brier"]
     assert brier == pytest.approx(((many["p"] - (many["action"] == many["theta"])) ** 2).mean())
-
-
-def test_an_abstention_among_predictions_is_warned_of():
-    """Breaks if "I don't know" counts as a wrong prediction and nothing says so."""
-    table = answers()
-    table["action"] = table["action"].mask(table.index < 30, "IDK").mask(table.index < 20, "I")
-    options = {"prediction": "action", "gold": "theta", "checks": ["calibration"], "rng": 1}
-    notes = analyze(table, **options).evaluations[0].notes
-    (warning,) = [note.text for note in notes if note.level is Level.WARNING]
-    assert "30 predictions of 200 can never be right" in warning
-    assert "'I' (20 rows), 'IDK' (10 rows)" in warning
-    _, condition = shlex.split(warning[warning.index("--where") :].rstrip("."))
-    runs = read_runs(table, prediction="action", gold="theta", where=condition)
-    assert len(runs) == 170
-    assert not [note for note in Runs(runs).notes if note.level is Level.WARNING]
-    # Coded labels are numbers in the condition, too.
-    codes = table.assign(theta=table["theta"].map("ABCD".index))
-    numbers = {"A": 0, "B": 1, "C": 2, "D": 3, "I": -1, "IDK": 9}
-    codes["action"] = [numbers[name] for name in table["action"]]
-    said = " ".join(map(str, analyze(codes, **options).evaluations[0].notes))
-    assert "--where 'action not in (-1, 9)'" in said
 
 
 def test_abstentions_that_count_as_wrong_are_an_alert():

@@ -1,14 +1,10 @@
 """Units of a table: which state beliefs are in, what is an alert, and p-values over all units."""
 
-import re
-import runpy
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, analyze, read_runs, simulate
+from coherence import InputError, analyze
 
 
 def answers(first="nein", second="ja", n=200, seed=0, as_object=False):
@@ -80,39 +76,6 @@ def test_rows_that_may_repeat_a_context_unseen_are_an_alert_and_a_note(rows, sai
     assert [said in alert.text for alert in unit.alerts] == ([] if said is None else [True])
     assert all("p-values and intervals are too optimistic" in alert.text for alert in unit.alerts)
     assert set(unit.alerts) <= set(unit.notes)
-
-
-# The loop of docs/pipelines.md over a table larger than memory: the numbers of the whole table.
-
-
-PAGE = Path(__file__).parents[3] / "docs" / "pipelines.md"
-OPENS = 'large = ds.dataset("large.parquet")'
-
-
-def test_the_loop_over_evaluations_gives_the_numbers_of_the_whole_table(tmp_path, monkeypatch):
-    """Breaks if evaluations share a stream, rows are lost, or rates stay those of one."""
-    (block,) = (
-        code
-        for code in re.findall("```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
-        if OPENS in code
-    )
-    assert len(block.splitlines()) <= 60
-    agents = ("rational", "leaky", "noisy")
-    table = pd.concat(
-        simulate(agent, n_contexts=16, n_reps=2, rng=n).assign(task=task)
-        for n, (task, agent) in enumerate((task, a) for task in ("b", "a") for a in agents)
-    )
-    table = table.sample(frac=1, random_state=1)
-    monkeypatch.chdir(tmp_path)
-    table.to_parquet("large.parquet", row_group_size=100, index=False)
-    before, _, loop = block.partition(OPENS)
-    imports = "".join(re.findall("^(?:import|from) .*\n", before, re.M))
-    Path("loop.py").write_text(f"{imports}{OPENS}{loop}", encoding="utf-8")
-    names = runpy.run_path("loop.py")
-    whole = analyze(read_runs("large.parquet"), checks=["sufficiency", "cmi"], rng=0).results
-    assert whole["pvalue_bh"].notna().any()
-    of_primary = {"n_tests": names["results"]["n_tests"].mask(names["primary"], 6)}
-    pd.testing.assert_frame_equal(names["results"].assign(**of_primary), whole)
 
 
 def test_of_two_columns_that_nearly_sum_to_1_the_named_state_is_the_belief():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from coherence import AGENTS, InputError, analyze, evidence_leak_test, simulate
+from coherence import AGENTS, analyze, evidence_leak_test, simulate
 
 
 def answers(seed=1, n_contexts=150, n_reps=3, **changes):
@@ -116,22 +116,6 @@ def test_states_that_are_no_draws_from_the_posterior_are_noted():
     result = test_of(rows.assign(theta=rows["context"].map(mixed)))
     assert "do not look like draws" in result.reason
     assert not test_of(rows).reason
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"exact": [0.5] * 10}, "exact must have one posterior for each of 40 rows"),
-        ({"exact": np.full(40, 80.0)}, "exact must hold probabilities"),
-        ({"exact": np.linspace(0.1, 0.9, 40)}, "exact must be constant within a context"),
-        ({"truth": np.tile([0, 0, 1, 1, 2, 2, 2, 2], 5)}, "name it: positive=0"),
-        ({"n_draws": 10}, "n_draws must be a whole number of at least 99"),
-    ],
-)
-def test_refuses_what_it_cannot_read(options, message):
-    options = {"exact": np.full(40, 0.5), "truth": np.repeat([0, 1], 20)} | options
-    with pytest.raises(InputError, match=message):
-        evidence_leak_test([0.5] * 40, ["yes", "no"] * 20, context=np.arange(40) // 2, **options)
 
 
 @pytest.mark.lengthy

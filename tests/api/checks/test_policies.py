@@ -77,23 +77,6 @@ def test_choices_written_as_probabilities_give_the_numbers_of_labels(test):
     pd.testing.assert_frame_equal(labels.details, ones.details)
 
 
-@pytest.mark.lengthy
-def test_expected_gain_of_drawn_actions_is_that_of_probabilities():
-    """Losses of models learnt from draws are larger, by their noise; the gain is of one size.
-
-    Where policies hardly vary at a belief, every interval tried held too little: there is none.
-    """
-    belief, policy, truth, context = world(1, n=400, signal=0.4)
-    actions = [policy, *(drawn(policy, np.random.default_rng(k)) for k in range(6))]
-    exact, *draws = (result_of("predictive_gain", belief, a, truth, context) for a in actions)
-    gains = [result.statistic for result in draws]
-    assert exact.statistic == pytest.approx(np.mean(gains), abs=2 * np.std(gains, ddof=1))
-    losses = [result.details["log_loss"][0] for result in draws]
-    assert exact.details["log_loss"][0] == pytest.approx(np.mean(losses), abs=0.03)
-    assert exact.interval is None
-    assert "probabilities of actions" in exact.reason
-
-
 def test_covariance_of_a_policy_is_a_difference_of_means():
     """One belief throughout: the effect is the difference of mean probabilities between states."""
     belief, policy, truth, _ = world(3, signal=0.5)

@@ -1,6 +1,5 @@
 """What a report writes in a folder. Breaks if a link leads nowhere, or a number is another."""
 
-import csv
 import io
 import math
 import re
@@ -10,8 +9,7 @@ import pytest
 
 from coherence import CheckResult, analyze, simulate
 from coherence.report.evaluation import FEW
-from coherence.report.figures import all_figures
-from coherence.report.files import ENDINGS, FIGURES, OURS, report_files, table_files, write_figures
+from coherence.report.files import report_files, table_files
 from tests.api.tables import read_exactly
 
 CHECKS = ["sufficiency", "monotone_choice", "calibration"]
@@ -44,27 +42,6 @@ def test_every_link_of_every_page_leads_to_a_page_and_place_that_exist(n_models)
     bare = dict(report_files(report.evaluations, report.settings, most_answers=0))
     assert not [name for name in bare if name.startswith("answers/")]
     assert "answers/" not in bare["report.html"]
-
-
-@pytest.mark.lengthy
-@pytest.mark.parametrize(("n", "stem"), [(1, "evaluation-1-"), (2, "evaluation-2-1-1-m-b-")])
-def test_each_figure_is_written_in_every_format_and_listed(unit, choices, tmp_path, n, stem):
-    """Breaks if a name leads out of the folder, or of several models none says which it is of."""
-    beliefs = choices(actions=("yes", "no"), n_contexts=40, n_reps=1)
-    units = [unit(task="=1+1", model="../m<b>", results=(), verdicts=(), beliefs=beliefs)] * n
-    written = write_figures(units, tmp_path)
-    assert sorted(written) == sorted(path.name for path in tmp_path.iterdir())
-    with (tmp_path / FIGURES).open(newline="") as file:
-        listed = list(csv.DictReader(file))
-    assert [row["title"] for row in listed] == [figure.title for _, figure in all_figures(units)]
-    assert {(row["task"], row["model"]) for row in listed} == {("'=1+1", "../m<b>")}  # no formula
-    starts = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
-    for row in listed:
-        for ending in ENDINGS:
-            name = f"{row['file']}.{ending}"
-            assert (tmp_path / name).read_bytes().startswith(starts[ending])
-            assert re.fullmatch(OURS[FIGURES], name)
-    assert {f"{stem}varies", f"{stem}beliefs"} <= {row["file"] for row in listed}
 
 
 def test_files_hold_the_results_unrounded():

@@ -109,25 +109,6 @@ def test_what_is_ambiguous_is_refused_with_its_place(lines, options, said, read)
     assert said in str(refused.value)
 
 
-@pytest.mark.parametrize("percent", ["", "percent=1"])
-@pytest.mark.parametrize(
-    ("lines", "shown"),
-    [
-        ("p;theta/20%;1/0.95;0/30%;0", ("'20%'", "0.95")),
-        ("p;theta/1;1/95 %;0", ("'95 %'", "1")),
-        ("p_a;p_b;theta/20%;0.8;a/30%;0.7;b", ("'20%'", "0.8")),
-    ],
-)
-def test_signs_beside_probabilities_are_one_fault_whatever_is_said(lines, shown, percent, read):
-    """Each of two errors once sent the user to the other."""
-    with pytest.raises(CoherenceError) as refused:
-        read(lines, percent)
-    said, (signed, bare) = str(refused.value), shown
-    assert f"percent signs, such as {signed}, and numbers without one, such as {bare}. " in said
-    assert "probabilities alone." in said
-    assert (said.count("percent=True"), said.count("--percent"), said.count(" | ")) == (0, 0, 0)
-
-
 def set_cell(place, value):
     return lambda sheet: setattr(sheet[place], "value", value)
 

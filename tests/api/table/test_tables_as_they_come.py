@@ -87,24 +87,6 @@ def test_what_is_damaged_or_not_installed_is_one_line(tmp_path, monkeypatch):
             read(path)
 
 
-@pytest.mark.parametrize("ending", [".csv", ".json", ".parquet"])
-def test_marks_of_missing_values_are_empty_in_every_kind_of_file(tmp_path, cases, ending):
-    cases = cases.assign(confidence=cases["confidence"].mask(cases.index < 4, -99))
-    cases.loc[[7, 8], "decision"] = "N/A"
-    path = tmp_path / f"mine{ending}"
-    if ending == ".csv":
-        cases.to_csv(path, index=False)
-    elif ending == ".json":
-        cases.to_json(path, orient="records")
-    else:
-        cases.to_parquet(path)
-    runs = read(path, missing=["N/A", "-99"])
-    assert runs["p"].isna().to_numpy().nonzero()[0].tolist() == [0, 1, 2, 3]
-    assert runs["action"].isna().to_numpy().nonzero()[0].tolist() == [7, 8]
-    with pytest.raises(SchemaError, match="-99"):
-        read(path)
-
-
 def test_further_header_lines_of_qualtrics_are_left_out(tmp_path, cases):
     """Breaks if a question is read as an answer, or percentages by the heading are not."""
     table = cases.assign(confidence=(100 * cases["confidence"]).astype(int))

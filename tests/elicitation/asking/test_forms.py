@@ -12,7 +12,7 @@ import pytest
 
 from coherence import InputError
 from coherence.runs.read import validate_runs
-from elicitation import Answer, AnswerStore, Design, Distribution, elicit, plan_task
+from elicitation import Answer, Design, Distribution, elicit, plan_task
 
 ACTIONS = ["action_no", "action_yes", "action_defer"]
 
@@ -132,18 +132,3 @@ def test_a_model_that_masks_is_named_as_such(asia, cases, store):
     ):
         with pytest.raises(InputError, match=message):
             elicit(model, asia, cases, store, design=Design(**options))
-
-
-@pytest.mark.parametrize("answers", ["exact", "forced"])
-def test_a_local_model_answers_in_every_row_and_resumes_to_the_same_table(
-    model, asia, cases, answers
-):
-    design = Design(answers=answers, reps=None if answers == "exact" else 3)
-    few = cases.head(4)
-    with AnswerStore(":memory:") as store:
-        runs, tally = elicit(model, asia, few, store, design=design, batch_size=16)
-        assert tally.readable == tally.total
-        assert runs["p"].notna().all()
-        again, second = elicit(model, asia, few, store, design=design, batch_size=16)
-    assert second.asked == 0
-    pd.testing.assert_frame_equal(again, runs)

@@ -65,24 +65,6 @@ def test_a_batch_is_stored_whole_or_not_at_all(tmp_path):
         assert len(store) == 1
 
 
-def test_other_files_are_not_taken_for_stores(tmp_path):
-    text = tmp_path / "notes.sqlite"
-    text.write_text("These are notes and no database at all. " * 50)
-    with pytest.raises(InputError, match="cannot be used"):
-        AnswerStore(text)
-    other = tmp_path / "other.sqlite"
-    for table in ("mail", "answers"):
-        with closing(sqlite3.connect(other)) as database:
-            database.execute(f"CREATE TABLE {table} (id INTEGER)")
-        before = other.read_bytes()
-        with pytest.raises(InputError, match="another kind"):
-            AnswerStore(other)
-        assert other.read_bytes() == before
-        other.unlink()
-    with pytest.raises(InputError, match="folder that exists"):
-        AnswerStore(tmp_path / "none" / "s.sqlite")
-
-
 WRITER = """
 import sys
 import pandas as pd

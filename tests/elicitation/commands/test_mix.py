@@ -82,21 +82,6 @@ def test_fetch_says_whether_anything_was_made(monkeypatch, run):
     assert calls[1:] == [("smollm2", "models/smollm2"), ("smollm2", "x")]
 
 
-def test_options_reach_the_training_and_its_figures_the_screen(tmp_path, monkeypatch, run):
-    calls = []
-
-    def train(out, names, *, recipe, seed, progress):
-        calls.append((out, tuple(names), recipe.steps, seed))
-        progress("leaky", 100, 100, 0.25)
-        return {"leaky": {"loss": 0.0625}}
-
-    monkeypatch.setattr("elicitation.training.organisms.train_organisms", train)
-    said = run(f"organisms leaky --out {tmp_path} --seed 5 --steps 100")
-    assert calls == [(str(tmp_path), ("leaky",), 100, 5)]
-    assert said.out == "leaky: loss 0.062 of an answer, in nats\n"
-    assert "step 100 of 100, loss 0.250" in said.err
-
-
 # The runs table of each way of asking, as it was when its first rows were read.
 # Breaks if a question, a seed, a reading or a column changes. `golden_runs.csv` is what `tables`
 # below returns; the server replies by the text and the seed alone.

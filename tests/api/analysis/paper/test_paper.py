@@ -1,15 +1,12 @@
 """What a paper's tables are made of. Breaks if a number is another than the report's or pandas'."""
 
 import io
-import shutil
-import subprocess
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import coherence
-from coherence.analysis.paper.figures import write_paper_figures
 from coherence.analysis.paper.results import (
     COLUMNS,
     PUBLISHED,
@@ -18,7 +15,7 @@ from coherence.analysis.paper.results import (
     supplement,
 )
 from coherence.analysis.paper.tables import paper_tables, write_paper
-from coherence.report.files import render_csv, write_document
+from coherence.report.files import render_csv
 
 
 @pytest.mark.lengthy
@@ -190,26 +187,6 @@ def test_the_command_writes_the_bytes_that_the_function_writes(small, tmp_path, 
         status, _, err = run("analyze", path, *wrong)
         assert status == 2
         assert said in err
-
-
-@pytest.mark.lengthy
-def test_the_index_shows_every_table_and_figure_and_latex_sets_it(paper_results, tmp_path):
-    figures = write_paper_figures(paper_results, tmp_path)
-    tables = paper_tables(paper_results)
-    written = write_document(tmp_path, "50% & more_", tables, figures)
-    assert all(path.is_file() for path in written)
-    index = (tmp_path / "paper.md").read_text(encoding="utf-8")
-    assert index.startswith("# 50% &amp; more")
-    for table in tables:
-        assert (tmp_path / f"{table.name}.md").read_text(encoding="utf-8") in index
-    for figure in figures:
-        assert f"]({figure.name}.svg)" in index
-    if shutil.which("pdflatex") is None:
-        pytest.skip("no pdflatex here; the structure of the files is tested elsewhere")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert "Overfull" not in done.stdout
 
 
 # Figures of a paper. Breaks if a mark, a bar or a baseline is not a number of the results.

@@ -114,22 +114,6 @@ def test_experiments_are_sums_of_their_measures_and_the_total_of_all():
     assert some["answers"].tolist() == [21 * 9, 9 * 9, 30 * 9]
 
 
-@pytest.mark.lengthy
-def test_corrected_losses_lie_in_their_intervals_and_the_order_of_rates_needs_twenty_draws():
-    tables = [
-        simulate_mixing(name, n_draws=n, rng=n).assign(model=f"{name} {n}")
-        for name in ("ideal", "steep", "first")
-        for n in (2, 19, 20, 100)
-    ]
-    measures = scored(pd.concat(tables)).measures
-    assert (measures["corrected_loss"] < 0).any()
-    known = measures["loss_low"].notna()
-    few = measures["model"].str.contains(r" (?:2|19)$") & (measures["measure"] == "direction")
-    assert (known == ~few).all()
-    assert (measures["loss_low"] <= measures["corrected_loss"])[known].all()
-    assert (measures["corrected_loss"] <= measures["loss_high"])[known].all()
-
-
 def test_only_what_was_read_is_a_draw_and_each_model_has_its_own():
     flips = simulate_mixing("steep", n_draws=6, rng=1).query("experiment == 'two_flips'")
     lost = flips["draw"] == 3

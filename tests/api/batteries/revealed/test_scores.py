@@ -116,24 +116,6 @@ def test_influence_is_measured_within_a_wording():
     assert len(influences) == 2
 
 
-def test_an_earlier_result_that_is_no_outcome_pulls_nowhere():
-    table = pd.concat(
-        [
-            beliefs("base", "a", [0.2, 0.2], EVEN),
-            beliefs("later", "a", [0.1, 0.3], EVEN, previous="7", baseline="base"),
-            beliefs("unread", "a", [0.0, 0.0], EVEN, previous="1", baseline="base"),
-        ]
-    )
-    (row,) = previous_influences(table).to_dict("records")
-    assert (row["setting"], row["previous"]) == ("later", "7")
-    assert row["distance"] == pytest.approx(0.25)
-    assert math.isnan(row["pull"])
-    # Outcomes are read in the order of the text, wherever their rows stand.
-    turned = table.assign(previous=table["previous"].replace("7", "2")).iloc[::-1]
-    (row,) = previous_influences(turned).to_dict("records")
-    assert (row["distance"], row["pull"]) == pytest.approx((0.25, 0.25))
-
-
 def test_preferences_name_the_first_option_of_the_alphabet():
     """Settings in either order of the table, wordings apart, and one that was not read left out."""
     named = {"x": ["yes", "no"], "y": ["no", "yes"]}
