@@ -83,17 +83,6 @@ def test_a_task_that_a_model_was_not_asked_is_named(pair):
     assert any("of one model only" in note for note in comparison.notes)
 
 
-def test_one_model_asked_in_two_ways_is_two_models(pair):
-    again = pair["noisy"].assign(model="rational")
-    comparison = found({"drawn": pair["rational"], "exact": again})
-    names = ["rational (drawn)", "rational (exact)"]
-    assert comparison.effects["model"].tolist() == names
-    # A file without models is a model.
-    tables = {name: table.drop(columns="model") for name, table in pair.items()}
-    comparison = found({"first": tables["rational"], "second": tables["noisy"]})
-    assert comparison.effects["model"].tolist() == ["first", "second"]
-
-
 def test_too_little_to_compare_is_refused(pair):
     assert "at least two models" in refusal(pair["noisy"])
     bare = {name: table.drop(columns=["context", "rep"]) for name, table in pair.items()}

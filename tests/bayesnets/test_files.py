@@ -259,25 +259,6 @@ def test_the_forms_in_which_files_are_found(written, tmp_path, form):
     assert read_network(written(changed(plain.read_text(encoding="utf-8")), suffix)) == survey
 
 
-def test_what_cannot_be_written(tmp_path):
-    (tmp_path / "folder.bif").mkdir()
-    for name, message in (
-        ("asia.net", "must end in"),
-        ("nowhere/asia.bif", "must lie in a folder that can be written to"),
-        ("folder.bif", "is a folder. Name a file in it"),
-    ):
-        with pytest.raises(InputError, match=message):
-            write_network(load_network("asia"), tmp_path / name)
-    bell = Network("n", "t", "s", False, (Node("a\x07", ("x",), (), np.array([1.0])),))
-    for suffix in ("bif", "xml"):
-        with pytest.raises(InputError, match="must be free of"):
-            write_network(bell, tmp_path / f"bell.{suffix}")
-    write_network(bell, tmp_path / "bell.json")
-    assert read_network(tmp_path / "bell.json") == bell
-    with pytest.raises(InputError, match="surrogate"):
-        write_network(Network("n", "t", "\ud800", False, bell.nodes), tmp_path / "bell.json")
-
-
 def test_a_table_that_no_machine_can_hold_is_refused_before_it_is_made(written):
     parents = [f"v{number}" for number in range(60)]
     two = "variable {} {{ type discrete [ 2 ] {{ x, y }}; }}\n"

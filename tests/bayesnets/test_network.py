@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bayesnets as bn
-from bayesnets import Network, Node, from_pgmpy, load_network, to_pgmpy, write_network
+from bayesnets import Network, Node, from_pgmpy
 from coherence import InputError
 from elicitation import load_task
 
@@ -25,23 +25,6 @@ def node(name, table, parents=(), states=("x", "y")):
 
 def test_rounding_within_the_tolerance_is_accepted():
     assert network(node("a", [0.5, 0.5 + 9e-9])).names == ("a",)
-
-
-def test_a_pgmpy_model_without_discrete_tables_is_refused(tmp_path):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pgmpy.factors.continuous import LinearGaussianCPD
-        from pgmpy.models import LinearGaussianBayesianNetwork
-
-        model = LinearGaussianBayesianNetwork([("height", "weight")])
-        height = LinearGaussianCPD("height", [170], 10)
-        model.add_cpds(height, LinearGaussianCPD("weight", [-30, 0.6], 8, ["height"]))
-        with pytest.raises(InputError, match="must have discrete tables; height, weight have none"):
-            write_network(model, tmp_path / "people.bif")
-    model = to_pgmpy(load_network("asia"))
-    model.remove_cpds("xray")
-    with pytest.raises(InputError, match="xray have none"):
-        from_pgmpy(model)
 
 
 def test_a_pgmpy_table_that_lists_a_parents_states_in_another_order_is_reordered():

@@ -103,18 +103,3 @@ def test_closed_pipe_ends_quietly(arguments):
     with process.stderr:
         assert process.stderr.read() == b""
     assert process.wait() == 0
-
-
-def test_characters_that_the_output_cannot_encode_do_not_crash():
-    code = (
-        "import coherence.cli.main as entry, coherence.cli.simulate as command; "
-        "command.run = lambda options: print('\\u2500 \\u6c7a'); "
-        "raise SystemExit(entry.main(['simulate']))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
-        check=False,
-    )
-    assert (done.returncode, done.stdout.strip()) == (0, b"- \\u6c7a")

@@ -331,26 +331,6 @@ def test_constant_posteriors_leave_no_gap_and_equal_gaps_no_interval(runs):
     assert result.reason == "fewer than 10 contexts have a prediction above 0"
 
 
-def test_cases_alone_decide(runs):
-    """Two models that were asked the same have the same baseline, whatever they said, in which
-    order the answers came, and what contexts and rows were called."""
-    exact = runs.assign(p_z_true=runs["p_z"], x_7=np.where(runs["x_1"] > 0, "high", "low"))
-    first = quick(exact)
-    rng = np.random.default_rng(0)
-    assert quick(exact.assign(p=0.5, p_z=rng.random(len(runs)))) == first
-    contexts = runs["context"].unique()
-    names = dict(zip(contexts, rng.permutation(len(contexts)).astype(str), strict=True))
-    other = exact.assign(context=exact["context"].map(names)).sample(frac=1, random_state=1)
-    again = quick(other)
-    assert (again.statistic, again.interval) == (first.statistic, first.interval)
-    wanted = first.details.assign(context=first.details["context"].map(names))
-    gaps = (each.set_index("context")["gap"].sort_index() for each in (again.details, wanted))
-    assert next(gaps).equals(next(gaps))
-    kinds = dict.fromkeys(("context", "z", "z_state", "x_7"), "category")
-    for same in (exact.astype(kinds), exact[exact.columns[::-1]]):
-        assert quick(same).details["gap"].tolist() == first.details["gap"].tolist()
-
-
 def test_predictions_are_out_of_sample_and_words_are_evidence(runs):
     """A feature that identifies the context would let a forest that has seen it repeat its
     posterior."""

@@ -49,21 +49,6 @@ def test_lm_eval_likelihoods_become_shares_by_hand(study, tmp_path):
     pd.testing.assert_frame_equal(imported(packed).runs, imported(YES).runs)
 
 
-def test_choices_that_differ_between_documents_are_no_belief(tmp_path):
-    def other(lines):
-        lines[3]["arguments"]["gen_args_0"]["arg_1"] = " Never"
-
-    path = logged(tmp_path, other)
-    with pytest.raises(InputError, match="nothing says which field holds the belief"):
-        imported(path)
-    with pytest.raises(
-        InputError, match=r"differ in target, .* 3: 'No' and 'Never'.*--truth FIELD"
-    ):
-        imported(TEXT, path, belief="rain_text")
-    outcome = {"theta": "doc.outcome"}
-    assert len(imported(TEXT, path, belief="rain_text", mapping=outcome).runs) == 36
-
-
 def test_an_infinite_likelihood_is_no_answer_and_an_impossible_one_an_error(tmp_path):
     row = imported(logged(tmp_path, likelihood(0, "-inf"))).runs.iloc[0]
     assert (pd.isna(row["p"]), row["status"]) == (True, "unparsed")

@@ -5,9 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from coherence import InputError
 from coherence.runs.columns import PERCENT, Scale
-from coherence.runs.logs.inspect_log import require_action_from
 from coherence.runs.read import validate_runs
 from tests.api.importing.conftest import GOLDEN, HEADER, imported, packed, sample
 
@@ -190,20 +188,3 @@ def test_the_state_is_the_target(tmp_path, facts, theta):
     runs, said = log.runs, "\n".join(log.notes)
     assert (cells(runs, "theta")[0] if "theta" in runs else None) == theta
     assert ("--truth FIELD" in said) == (theta is None)
-
-
-@pytest.mark.parametrize(
-    ("episodes", "calls"),
-    [
-        ([[0.3, [LOOK], [GO]], [0.2, [STAY]]],
-         "look.at (1), go (1), stay (1); episodes with a belief that was asked aside: 2"),
-        ([[[("act", {"kind": kind, "why": f"{kind}!"})], "P: 0.3"] for kind in "ab"],
-         "act (2), act.kind (2), act.why (2); episodes with a belief that was asked aside: 0"),
-        ([["Well", [("say", {"probability": 60})], [GO]]], "say (1), say.probability (1), go (1)"),
-    ],
-)  # fmt: skip
-def test_a_log_of_an_agent_ends_with_its_calls(tmp_path, episodes, calls):
-    path = agent_log(tmp_path / "a.eval", *([1, *steps] for steps in episodes))
-    with pytest.raises(InputError) as said:
-        require_action_from(path)
-    assert calls in str(said.value)

@@ -3,11 +3,10 @@ or bytes of a file depend on what was drawn before."""
 
 import math
 
-import matplotlib
 import numpy as np
 import pytest
 
-from coherence.plots.style import figure_style, fit_effects, save_plot, set_title, shared_spans
+from coherence.plots.style import fit_effects, shared_spans
 
 
 def limits(ax, axis):
@@ -40,24 +39,3 @@ def test_panels_share_a_scale_but_for_those_that_would_be_specks_on_it():
     # A quarter of the scale that is drawn, which is all of [0, 1] from half of it on.
     assert shared_spans([(0.3, 0.85), (0.3, 0.5)])[1] == (0.3, 0.5)
     assert shared_spans([(0.3, 0.85), (0.3, 0.56)])[1] == (0.3, 0.85)
-
-
-def test_settings_end_with_the_block_and_equal_plots_are_equal_files(tmp_path):
-    before = dict(matplotlib.rcParams)
-    with figure_style({"font.size": 3.0}):
-        assert matplotlib.rcParams["font.size"] == 3.0
-
-    def draw(ax):
-        ax.plot([0, 1], [0, 1], clip_on=True)
-        set_title(ax, "$x$ " + "word " * 20, "What is shown")
-        assert "\n" in ax.get_title(loc="left")
-        assert ax._left_title.get_parse_math() is False
-        return ax
-
-    paths = [tmp_path / name for name in ("a.svg", "b.svg", "c.svg")]
-    for path, salt in zip(paths, ("x", "x", "y"), strict=True):
-        save_plot(draw, path, size=(4.0, 3.0), salt=salt)
-    first, second, salted = (path.read_text(encoding="utf-8") for path in paths)
-    assert first == second != salted
-    assert "<dc:date>" not in first
-    assert dict(matplotlib.rcParams) == before

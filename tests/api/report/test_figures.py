@@ -6,15 +6,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex
-from matplotlib.figure import Figure as MatplotlibFigure
 
 from coherence import Interval
 from coherence.checks.monotone import MonotoneResult
 from coherence.checks.sufficiency_result import Sufficiency
 from coherence.plots import plot_pairwise_choice
 from coherence.report.document import Figure
-from coherence.report.evaluation import Variation
 from coherence.report.figures import evaluation_figures
 from coherence.report.page import render_parts, render_svg
 
@@ -39,27 +36,6 @@ def test_what_can_be_drawn_is_drawn_in_order(unit, choices):
     bare = unit(beliefs=beliefs[["belief", "context"]], **NO_RESULTS)
     alone = evaluation_figures(bare, "k")
     assert titles(alone) == ["Stated beliefs"]
-
-
-def test_an_action_has_one_colour_and_a_state_another_in_every_figure(unit, choices):
-    beliefs = choices(actions=("yes", "no", "defer"))
-    shares = {"yes": 0.5, "defer": 0.3, "no": 0.2}
-    of = unit(beliefs=beliefs, variation=Variation(actions=shares), **NO_RESULTS)
-    colours = {}
-    for figure in evaluation_figures(of, "k"):
-        drawn, varies = MatplotlibFigure(), figure.title == "What varies"
-        figure.draw(ax=drawn.add_subplot())
-        for artist in (each for ax in drawn.axes for each in ax.get_children()):
-            gid = str(artist.get_gid())
-            if gid.startswith(("action-", "state-")):
-                filled = "state" in gid or varies
-                face = artist.get_facecolor() if filled else artist.get_edgecolor()
-                names = list(shares) if varies else ["defer", "no", "yes"]
-                what = names[int(gid[-1])] if gid.startswith("action") else gid
-                colours.setdefault(what, set()).add(to_hex(np.atleast_2d(face)[0]))
-    assert set(colours) == {"yes", "no", "defer", "state-0", "state-1"}
-    assert all(len(each) == 1 for each in colours.values())
-    assert len(set.union(*colours.values())) == 5
 
 
 def choices_by_state(unit, **changes):

@@ -10,7 +10,7 @@ import pytest
 
 from coherence import InputError, SchemaError, analyze, read_runs
 from coherence.errors import MissingExtraError
-from coherence.runs.runs import NOTES, Runs
+from coherence.runs.runs import Runs
 
 COLUMNS = {"p": "confidence", "action": "decision", "theta": "correct", "context": "question"}
 
@@ -205,20 +205,6 @@ def test_beliefs_in_false_and_true_are_told_apart_by_words():
     beliefs = pd.DataFrame({"prob_false": [0.8, 0.3], "prob_true": [0.2, 0.7], "came": [0, 1]})
     runs = read_runs(beliefs, columns={"belief": "prob_false,prob_true", "truth": "came"})
     assert runs[["p_False", "p_True", "theta"]].iloc[1].tolist() == [0.3, 0.7, True]
-
-
-def test_ids_that_are_numbered_anew_in_each_session_are_pointed_at():
-    """Breaks if 144 persons become 18 without a word."""
-    sessions, ids, rows = (each.ravel() for each in np.mgrid[:8, :18, :10])
-    table = pd.DataFrame({"session": sessions, "id": ids, "case": rows, "theta": rows % 2})
-    table["age"] = np.random.default_rng(0).integers(18, 70, 144)[sessions * 18 + ids]
-    table["p"], table["action"] = (0.3 + ids / 100).round(2), (ids + rows) % 2
-    for role, case in (("person", {"context": "case"}), ("group", {})):
-        runs = read_runs(table, columns={role: "id", **case})
-        (note,) = (note["text"] for note in runs.attrs["notes_of_reading"])
-        assert f"--{role} session,id" in note
-    table["age"] = 18 + ids  # persons who came to every session
-    assert not read_runs(table, columns={"person": "id", "context": "case"}).attrs.get(NOTES)
 
 
 @pytest.mark.parametrize("options", [("no", "yes"), ("a", "b", "c")])

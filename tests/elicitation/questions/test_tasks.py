@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from bayesnets import fit, load_network, sample, write_network
+from bayesnets import write_network
 from coherence import InputError
 from elicitation import Design, load_task, plan_task
 
@@ -72,33 +72,3 @@ def test_without_words_the_names_are_used_and_the_state_must_be_clear(lawn):
     ):
         with pytest.raises(InputError, match=message):
             load_task(lawn, **options)
-
-
-def test_records_keep_cases_to_what_they_show(tmp_path):
-    asia = load_network("asia")
-    records = sample(asia, 5000, rng=1)
-    network = tmp_path / "clinic.json"
-    write_network(fit(asia, records, empty="marginal", name="clinic").network, network)
-    with pytest.raises(InputError, match="records, and these do not come with it"):
-        load_task(network, target="lung").cases(20, seed=0)
-    tables = [tmp_path / "records.csv", tmp_path / "records.parquet", records]
-    # A record that misses a value shows nothing for sure, and is left out.
-    torn = records.assign(note=1.5)
-    torn.loc[0, "smoke"] = None
-    torn.to_csv(tables[0], index=False)
-    records.to_parquet(tables[1])
-    drawn = [load_task(network, target="lung", records=table).cases(20, seed=0) for table in tables]
-    pd.testing.assert_frame_equal(drawn[1], drawn[2])
-    assert len(drawn[0]) == 20
-    for case in drawn[1].filter(like="x_").to_dict("records"):
-        seen = {name[2:]: state for name, state in case.items() if pd.notna(state)}
-        assert (records[list(seen)] == list(seen.values())).all(axis=1).sum() >= 100
-    free = load_task(network, target="lung", min_records=0)
-    assert len(free.cases(20, seed=0)) == 20
-    few = load_task(network, target="lung", records=records, min_records=4000)
-    with pytest.raises(InputError, match="that at least 4000 records show"):
-        few.cases(20, seed=0)
-    with pytest.raises(InputError, match=r"records must end in \.csv or \.parquet"):
-        load_task(network, target="lung", records="records.txt")
-    with pytest.raises(InputError, match="records must be a readable table"):
-        load_task(network, target="lung", records=tmp_path / "absent.csv")

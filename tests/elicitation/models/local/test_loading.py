@@ -10,14 +10,12 @@ import subprocess
 import sys
 
 import pytest
-import torch
 from safetensors.torch import load_file, save_file
 
-from coherence import CoherenceError, InputError
+from coherence import InputError
 from elicitation import Request, load_causal_model
 from elicitation.models.local.loading import (
     ModelSource,
-    choose_device,
     find_source,
     is_multiple_choice,
     name_of,
@@ -109,23 +107,6 @@ def test_the_fingerprint_follows_weights_and_tokenizer_but_not_the_log(
     assert ModelSource("folder", folder).fingerprint("dtype=float32;chat=False") == PINNED
 
 
-@pytest.mark.parametrize(
-    ("there", "halves", "asked", "got"),
-    [
-        (False, False, ("auto", "auto"), ("cpu", "float32")),
-        (True, True, ("auto", "auto"), ("cuda", "bfloat16")),
-        (True, True, ("cuda:1", "float32"), ("cuda:1", "float32")),
-        (True, False, ("auto", "auto"), ("cuda", "float32")),
-    ],
-)
-def test_an_accelerator_is_used_where_there_is_one_and_in_half_precision(
-    there, halves, asked, got, monkeypatch
-):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: halves)
-    assert choose_device(*asked) == got
-
-
 @pytest.fixture
 def gguf_file(tmp_path):
     file = tmp_path / "Small.Q4_1.gguf"
@@ -167,23 +148,6 @@ def test_a_path_is_never_looked_for_on_the_hub(tmp_path, monkeypatch):
     (tmp_path / "someone" / "small").mkdir(parents=True)
     with pytest.raises(InputError, match=r"model folder someone/small lacks config\.json"):
         find_source("someone/small")
-
-
-def test_a_file_is_told_by_its_content(gguf_file, tmp_path, monkeypatch):
-    settings = "dtype=float32;chat=True"
-    first = find_source(gguf_file).fingerprint(settings)
-    copy = tmp_path / "copy.GGUF"
-    shutil.copy(gguf_file, copy)
-    assert find_source(copy).fingerprint(settings) == first
-    assert find_source(copy).fingerprint("dtype=float32;chat=False") != first
-    copy.write_bytes(b"GGUF and the rest, changed")
-    assert find_source(copy).fingerprint(settings) != first
-    (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(InputError, match=r"notes\.txt is another file"):
-        find_source(tmp_path / "notes.txt")
-    monkeypatch.setattr("elicitation.models.local.loading.find_spec", lambda name: None)
-    with pytest.raises(CoherenceError, match=r"pip install 'belief-coherence\[elicit\]'"):
-        find_source(gguf_file)
 
 
 def test_a_model_of_the_hub_is_loaded_from_its_cache_at_a_commit(
