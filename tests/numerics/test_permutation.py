@@ -213,9 +213,6 @@ def test_the_same_data_told_in_another_way_have_one_order_and_one_number_a_conte
 # Belief, action and truth together: aligned codes, and which state the belief is in.
 
 
-BELIEF, ACTION = [0.1, 0.8, 0.3], ["x", "y", "x"]
-
-
 @pytest.mark.parametrize(
     ("action", "truth", "reason"),
     [

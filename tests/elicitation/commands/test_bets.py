@@ -75,7 +75,7 @@ def test_answers_are_scored_as_in_python_and_results_of_an_earlier_call_do_not_s
     assert (out / "accuracy_2.svg.csv").exists()  # what was read is no result
 
 
-PLAIN, PRICED = "item,value,split\n", "item,value,split,price\n"
+PRICED = "item,value,split,price\n"
 
 
 def test_own_things_come_with_their_prices_and_filled_in_answers_are_kept(tmp_path, run):

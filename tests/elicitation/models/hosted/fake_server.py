@@ -166,10 +166,6 @@ def after_opening(reply):
     return lambda body, _: answer("fine") if probing(body) else reply(body, next(count))
 
 
-def echo_text(body, _):
-    return answer(body["messages"][0]["content"])
-
-
 def listing(values, *, drawn=None):
     """A chat response with these likely tokens."""
     entries = [
