@@ -40,8 +40,8 @@ BUDGET = {
     "elicitation/spelling": 791,
     "elicitation/training": 1_014,
     "bayesnets": 4_981,
-    "benchmarks": 6_783,
-    "tests": 26_619,
+    "benchmarks": 5_933,
+    "tests": 26_001,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* coherence/batteries/*/shown.py "
