@@ -236,8 +236,8 @@ def _fields(
         fields |= {} if answer is None else {"action": answer}
         mapping = {column: name for column, name in mapping.items() if not is_belief(column)}
     elif any(map(is_belief, mapping)):
-        stated = (column for column in fields if is_belief(column) or column == "answer_mass")
-        fields = {column: fields[column] for column in {*fields} - {*stated}}
+        rest = [name for name in fields if not is_belief(name) and name != "answer_mass"]
+        fields = {column: fields[column] for column in rest}
     elif log.states:
         fields |= _shares(log, positive)
     elif answer is not None and answer not in log.labels:
