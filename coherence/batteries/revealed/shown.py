@@ -47,8 +47,6 @@ from coherence.report.screen import render_parts
 from coherence.report.wording import clean
 
 METRICS = {"chebyshev": "Chebyshev", "l1": "L1", "symmetric_kl": "symmetric KL, nats"}
-MOST_ROWS = 28
-"""Rows of a table, which a page holds; longer ones go on in another."""
 _LITTLE = 0.5  # of the probability: below it a model would rather say something else
 _NOT_READ = "No belief was read: the outcomes had no probability, or one of them was not given."
 _NOT_ASKED = "No stated answer was asked for, or read, in this group."
@@ -91,11 +89,7 @@ def revealed_tables(
     for scenario in scenarios:
         parts = [table[table["scenario"] == scenario] for table in present]
         groups = list(dict.fromkeys(name for part in parts for name in part["group"]))
-        starts = range(0, len(groups), MOST_ROWS)
-        for part, start in enumerate(starts, start=1):
-            suffix = f"-{part}" if len(starts) > 1 else ""
-            of_part = groups[start : start + MOST_ROWS]
-            tables.append(_distances(f"{scenario}{suffix}", of_part, shown, errors))
+        tables.append(_distances(scenario, groups, shown, errors))
     if misses is not None and len(misses):
         tables.append(
             build_table(
@@ -160,7 +154,7 @@ def _distances(
         lines.values(),
         columns,
         name=f"revealed-{name}",
-        title=f"Revealed belief and the truth, {name.partition('-')[0]}",
+        title=f"Revealed belief and the truth, {name}",
         caption=" ".join(captions),
     )
 
@@ -322,15 +316,6 @@ def _frame(ax: Axes, outcomes: Sequence[str], **legend: Any) -> Axes:
     return ax
 
 
-def _note_unread(ax: Axes, names: Sequence[str]) -> None:
-    """Say above the bars of whom no belief was read."""
-    if names:
-        ax.set_ylim(0, ax.get_ylim()[1] * (1.1 + 0.12 * len(names)))
-        lines = "\n".join(f"no belief read of {name}" for name in names)
-        corner: Style = {"transform": ax.transAxes, "ha": "left", "va": "top"}
-        ax.text(0.02, 0.97, lines, **corner, fontsize=7.5, color=INK, parse_math=False, zorder=6)
-
-
 def plot_outcomes(beliefs: pd.DataFrame, setting: str, ax: Axes) -> Axes:
     """Draw the revealed belief of every source over the truth."""
     rows = rows_of_setting(beliefs, setting)
@@ -340,12 +325,10 @@ def plot_outcomes(beliefs: pd.DataFrame, setting: str, ax: Axes) -> Axes:
     ax.bar(positions, truth, **_TRUTH)
     width = _ROOM / len(sources)
     outcomes: list[str] = []
-    unread = []
     for number, source in enumerate(sources):
         belief = wording_beliefs(rows[rows["source"] == source])
         outcomes = list(belief.columns)
         if belief.empty:
-            unread.append(clean(source, limit=20))
             continue
         # The bars of the sources stand side by side, around the position of their outcome.
         centres = positions + (number - (len(sources) - 1) / 2) * width
@@ -359,7 +342,6 @@ def plot_outcomes(beliefs: pd.DataFrame, setting: str, ax: Axes) -> Axes:
         if len(belief) > 1 and len(truth) * len(sources) <= _MOST_MARKED:
             for _, wording in belief.iterrows():
                 ax.scatter(centres, wording.to_numpy(), s=7, color=INK, linewidth=0, zorder=3)
-    _note_unread(ax, unread)
     row: Style = {"ncols": 4, "handlelength": 1.2, "columnspacing": 1.0, "borderaxespad": 0.4}
     return _frame(ax, outcomes, bbox_to_anchor=(0.0, -0.12), **row)
 
@@ -436,36 +418,29 @@ def plot_orders(beliefs: pd.DataFrame, pair: str, ax: Axes, *, source: str) -> A
 _TITLE = 38  # letters of a title
 _MOST_SOURCES = 4  # in figures that have panels of their own for each
 _EXAMPLES = {"dice": 2, "coins": 1, "choice": 1, "preference": 2}
-_MOST_EXAMPLES = 6
+"""Scenario -> groups of it of which a single experiment is shown."""
 
 Panel = tuple[str, Callable[[Axes], Axes]]
 """A title, and what draws the panel."""
 
 
 def write_figures(beliefs: pd.DataFrame, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write the figures that a belief table allows."""
-    single = beliefs[beliefs["variant"] == "single"]
-    sources = list(dict.fromkeys(beliefs["source"]))[:_MOST_SOURCES]
-    outcomes: list[Panel] = [
-        (_setting_title(name), partial(plot_outcomes, beliefs, name)) for name in _examples(single)
-    ]
-    previous = _previous_panels(beliefs, sources)
-    orders, n_orders = _order_panels(single, sources)
+    """Write the figures that a belief table allows, of beliefs that were read."""
     written = []
-    for name, drawn, across, size in (
-        ("outcomes", outcomes, 3, (3.5, 2.5)),
-        # The panels of a history, or of a pair, stand side by side: a column per source.
-        ("previous", previous, 3 if len(sources) == 3 else 2, (5.4, 2.6)),
-        ("orders", orders, 3 if n_orders == 1 else n_orders, (3.3, 2.4)),
+    for name, drawn, size in (
+        ("outcomes", _outcome_panels(beliefs), (3.5, 2.5)),
+        ("previous", _previous_panels(beliefs), (5.4, 2.6)),
+        ("orders", _order_panels(beliefs), (3.3, 2.4)),
     ):
         if not drawn:
             continue
         with figure_style({"font.size": 9.0}):
+            across = 2 if name == "previous" else 3
             figure, axes = panels(len(drawn), across=across, size=size)
             for number, (ax, (title, draw)) in enumerate(zip(axes, drawn, strict=True)):
                 draw(ax)
                 ax.set_title(title, fontsize=9.5, color=INK, loc="left", parse_math=False)
-                if number % min(across, len(drawn)):
+                if number % across:
                     ax.set_ylabel("")
             if name != "previous":  # each history has earlier results of its own
                 share_legend(figure, columns=5)
@@ -474,44 +449,55 @@ def write_figures(beliefs: pd.DataFrame, folder: str | os.PathLike[str]) -> list
     return written
 
 
-def _previous_panels(beliefs: pd.DataFrame, sources: Sequence[str]) -> list[Panel]:
+def _outcome_panels(beliefs: pd.DataFrame) -> list[Panel]:
+    """Return single experiments: the first and the middle groups of a scenario."""
+    single, names = beliefs[beliefs["variant"] == "single"], list[str]()
+    for scenario, n in _EXAMPLES.items():
+        rows = single[single["scenario"] == scenario]
+        groups = list(dict.fromkeys(rows["group"]))
+        middle = groups[len(groups) // 2 :][:1]
+        for group in dict.fromkeys([*groups[: n - 1], *middle]):
+            of_group = list(dict.fromkeys(rows.loc[rows["group"] == group, "setting"]))
+            # The second of the dice is the one with six faces in the standard grid.
+            names.append(of_group[min(1, len(of_group) - 1)] if scenario == "dice" else of_group[0])
+    return [(_setting_title(name), partial(plot_outcomes, beliefs, name)) for name in names]
+
+
+def _previous_panels(beliefs: pd.DataFrame) -> list[Panel]:
+    """Return baselines with settings after earlier results: one of each scenario, and variants."""
+    asked_alone = beliefs["baseline"].isin(set(beliefs["setting"]))
+    later = beliefs[asked_alone & beliefs["variant"].isin(["independent", "dependent"])]
     drawn: list[Panel] = []
-    for baseline, variant in _histories(beliefs):
-        alone = beliefs["setting"] == baseline
-        later = (beliefs["baseline"] == baseline) & (beliefs["variant"] == variant)
-        title = f"{_setting_title(baseline)}, {variant}"
-        draw = partial(plot_previous, beliefs, baseline, variant)
-        drawn += _of_each(sources, title, draw, beliefs[alone], beliefs[later])
+    for scenario, number in {"dice": 1, "coins": 0, "choice": 1}.items():
+        baselines = list(dict.fromkeys(later.loc[later["scenario"] == scenario, "baseline"]))
+        for baseline in baselines[min(number, len(baselines) - 1) :][:1]:
+            alone, after = beliefs["setting"] == baseline, later[later["baseline"] == baseline]
+            for variant, rows in after.groupby("variant", sort=False):
+                title = f"{_setting_title(baseline)}, {variant}"
+                draw = partial(plot_previous, beliefs, baseline, str(variant))
+                drawn += _of_each(title, draw, beliefs[alone], rows)
     return drawn
 
 
-def _order_panels(single: pd.DataFrame, sources: Sequence[str]) -> tuple[list[Panel], int]:
-    """Return the panels of both orders of every pair, and how many sources have some."""
-    orders = single.groupby(["source", "pair"], sort=False)["setting"].transform("nunique")
-    paired = single[(single["pair"] != "") & (orders == 2)]
-    sources = [source for source in sources if _is_read(paired, source)]
+def _order_panels(beliefs: pd.DataFrame) -> list[Panel]:
+    """Return both orders of every pair."""
+    single = beliefs[(beliefs["variant"] == "single") & (beliefs["pair"] != "")]
     drawn: list[Panel] = []
-    for pair in dict.fromkeys(paired["pair"]):
-        title, draw = (
-            _clipped(str(pair).rpartition("/")[2]),
-            partial(plot_orders, single, str(pair)),
-        )
-        drawn += _of_each(sources, title, draw, paired[paired["pair"] == pair])
-    return drawn, len(sources)
+    for pair, rows in single.groupby("pair", sort=False):
+        both = [of_setting for _, of_setting in rows.groupby("setting", sort=False)]
+        if len(both) == 2:
+            title = _clipped(str(pair).rpartition("/")[2])
+            drawn += _of_each(title, partial(plot_orders, single, str(pair)), *both)
+    return drawn
 
 
-def _of_each(
-    sources: Sequence[str], title: str, draw: Callable[..., Axes], *needed: pd.DataFrame
-) -> list[Panel]:
-    """Return a panel of each source, and an empty one where a belief that it needs was not read."""
+def _of_each(title: str, draw: Callable[..., Axes], *needed: pd.DataFrame) -> list[Panel]:
+    """Return a panel of each source that has a belief with any probability in all that it needs."""
+    read = [dict.fromkeys(rows.loc[rows["mass"] > 0, "source"]) for rows in needed]
+    sources = [source for source in read[0] if all(source in of for of in read)]
     return [
-        (
-            f"{title}\n{clean(source, limit=30)}" if len(sources) > 1 else title,
-            partial(draw, source=source)
-            if all(_is_read(rows, source) for rows in needed)
-            else partial(_empty, source),
-        )
-        for source in sources
+        (f"{title}\n{clean(source, limit=30)}", partial(draw, source=source))
+        for source in sources[:_MOST_SOURCES]
     ]
 
 
@@ -523,44 +509,3 @@ def _clipped(name: str) -> str:
     """Shorten a long name in its middle: what it ends with tells it from others."""
     text = clean(name, limit=200)
     return text if len(text) <= _TITLE else f"{text[: _TITLE // 2]}…{text[-_TITLE // 2 :]}"
-
-
-def _is_read(rows: pd.DataFrame, source: str) -> bool:
-    """Return whether a source has a belief with any probability among the rows."""
-    return bool((rows.loc[rows["source"] == source, "mass"] > 0).any())
-
-
-def _empty(source: str, ax: Axes) -> Axes:
-    """Leave a panel empty, and say why, so that the others stay in their columns."""
-    ax.set_axis_off()
-    note = f"no belief read of\n{clean(source, limit=30)}"
-    ax.text(0.5, 0.5, note, transform=ax.transAxes, ha="center", color=INK, parse_math=False)
-    return ax
-
-
-def _examples(single: pd.DataFrame) -> list[str]:
-    """Choose single experiments: two groups of dice and of preferences, one of other scenarios."""
-    examples = []
-    for scenario, n in _EXAMPLES.items():
-        rows = single[single["scenario"] == scenario]
-        groups = list(dict.fromkeys(rows["group"]))
-        middle = groups[len(groups) // 2 :][:1]
-        for group in dict.fromkeys([*groups[: n - 1], *middle]):
-            names = list(dict.fromkeys(rows.loc[rows["group"] == group, "setting"]))
-            # The second of the dice is the one with six faces in the standard grid.
-            examples.append(names[min(1, len(names) - 1)] if scenario == "dice" else names[0])
-    return examples[:_MOST_EXAMPLES]
-
-
-def _histories(beliefs: pd.DataFrame) -> list[tuple[str, str]]:
-    """Choose baselines with settings after earlier results: one of each scenario, and variants."""
-    asked_alone = beliefs["baseline"].isin(set(beliefs["setting"]))
-    later = beliefs[asked_alone & beliefs["variant"].isin(["independent", "dependent"])]
-    histories = []
-    for scenario, number in {"dice": 1, "coins": 0, "choice": 1}.items():
-        baselines = list(dict.fromkeys(later.loc[later["scenario"] == scenario, "baseline"]))
-        if baselines:
-            baseline = baselines[min(number, len(baselines) - 1)]
-            variants = dict.fromkeys(later.loc[later["baseline"] == baseline, "variant"])
-            histories += [(baseline, variant) for variant in variants]
-    return histories
