@@ -21,9 +21,9 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 35_531,
+    "coherence": 35_476,
     "coherence/analysis": 4_003,
-    "coherence/batteries": 4_118,
+    "coherence/batteries": 4_063,
     "coherence/checks": 6_374,
     "coherence/cli": 1_682,
     "coherence/decoding": 994,
