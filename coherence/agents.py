@@ -122,11 +122,8 @@ class Agent:
 
     def parameters(self) -> dict[str, float]:
         """Return the numeric parameters by name."""
-        return {
-            name: value
-            for name, value in asdict(self).items()
-            if name not in ("name", "description")
-        }
+        known = asdict(self)
+        return {name: known[name] for name in known if name not in ("name", "description")}
 
     @property
     def scatters(self) -> bool:
@@ -190,21 +187,9 @@ class Agent:
     def choose(
         self, belief: Floats, theta: Floats, taste: Floats, rng: np.random.Generator
     ) -> np.ndarray:
-        """Draw one action per row.
+        """Draw an action for each belief acted on and realised state, shape (n,).
 
-        Parameters
-        ----------
-        belief, theta : ndarray, shape (n,)
-            Belief acted on and realised state.
-        taste : ndarray, shape (n, 3)
-            Utility shocks, shared within contexts.
-        rng : Generator
-            Source of the choice noise.
-
-        Returns
-        -------
-        ndarray of str, shape (n,)
-            Actions.
+        `taste` are the utility shocks that the rows of a context share, shape (n, 3).
         """
         utility = self._utility(belief, theta)
         # The largest of utilities with Gumbel shocks is drawn by the softmax (McFadden 1974).
@@ -226,22 +211,7 @@ class Agent:
         """Return the probability of a prize on the event over one in a lottery of this chance.
 
         Without a `lottery`: of acting for 1 - level if the event holds and -level if it does not.
-
-        Parameters
-        ----------
-        belief, theta : ndarray, shape (n,)
-            Belief acted on and realised state.
-        taste : ndarray, shape (n, 3)
-            Utility shocks, as of `choose`; those of the first two actions count.
-        level : ndarray, shape (n,)
-            Stated chances, or the probabilities from which acting pays.
-        lottery : bool
-            Whether the level is the chance of a lottery.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            Probabilities.
+        `belief`, `theta` and `taste` are those of `choose`, and the first two actions count.
         """
         other = self._weighed(level) if lottery else 0.5 + self.heeds * (level - 0.5)
         utility = self.slope * (self._effective(belief, theta) - other) + taste[:, 0] - taste[:, 1]

@@ -258,38 +258,12 @@ def as_probabilities(values: ArrayLike, name: str, *, within: float = ROUNDING) 
     return belief
 
 
-def _is_text(label: str) -> bool:
-    # pandas and pyarrow store text as UTF-8, which has no place for half a pair.
-    return not any("\ud800" <= character <= "\udfff" for character in label)
-
-
 def _cells(values: Any, name: str) -> NDArray[Any]:
     try:
         return np.asarray(values, dtype=object)
     except ValueError:  # parts of unequal shape
         raise InputError(
             f"{name} must hold one label per row; received {_brief(values)}. Pass the labels "
-            "alone, as text."
-        ) from None
-
-
-def _is_hashable(cell: Any) -> bool:
-    try:
-        hash(cell)
-    except TypeError:
-        return False
-    return True
-
-
-def _distinct(cells: "pd.Series[Any]", name: str) -> list[Any]:
-    """Return the different labels in the order in which they come; lists and the like are none."""
-    try:
-        return list(dict.fromkeys(cells))
-    except TypeError:
-        odd = [at for at, cell in enumerate(cells) if not _is_hashable(cell)]
-        raise InputError(
-            f"{name} must hold one label per row; {len(odd)} of {len(cells)} values are none, the "
-            f"first is a {type(cells.iloc[odd[0]]).__name__} at position {odd[0]}. Pass the label "
             "alone, as text."
         ) from None
 
@@ -317,13 +291,13 @@ def as_codes(
         f"at position {int(np.argmax(missing)) if len(column) else -1}. Drop unreadable answers "
         "first and report how many there were.",
     )
-    uniques = _distinct(column.astype(object), name)
-    broken = [label for label in uniques if isinstance(label, str) and not _is_text(label)]
-    require(
-        not broken,
-        f"{name} must hold text in Unicode; {len(broken)} of {len(uniques)} labels do not, the "
-        f"first is {broken[0][:40] if broken else ''!a}, half a surrogate pair. Write it anew.",
-    )
+    try:
+        uniques = list(dict.fromkeys(column.astype(object)))
+    except TypeError:  # lists and the like
+        raise InputError(
+            f"{name} must hold one label per row; received {_brief(column.tolist())}. Pass the "
+            "labels alone, as text."
+        ) from None
     try:
         labels = tuple(sorted(uniques))
     except TypeError:  # labels of several types, such as 0 and "no", have no order of their own

@@ -372,10 +372,6 @@ class CheckResult:
             )
         return " ".join(notes)
 
-    def summary(self) -> str:
-        """Return what `print` shows."""
-        return str(self)
-
     def plot(self, **options: Any) -> Any:
         """Draw it by the function of `coherence.plots` for its check; return the axes.
 
@@ -412,7 +408,13 @@ class CheckResult:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the same lines, and the table behind the statistic."""
-        card = html_card(f"{self.check}: {self._effect()}", self._lines())
+        rows = "".join(
+            f'<tr><th style="text-align:left">{escape(name)}</th>'
+            f'<td style="text-align:left">{escape(text)}</td></tr>'
+            for name, text in self._lines()
+        )
+        heading = escape(f"{self.check}: {self._effect()}")
+        card = f"<strong>{heading}</strong><table><tbody>{rows}</tbody></table>"
         if self.details.empty:
             return card
         table = self.details.to_html(max_rows=20, border=0, index=False, escape=True)
@@ -465,13 +467,3 @@ def by_variant(results: Iterable[CheckResult], kind: type[Found]) -> dict[str, F
 def contributions_to_mean(values: "pd.Series[float]") -> "pd.Series[float]":
     """Return what each context adds to the mean of these values, one of each context."""
     return (values - values.mean()) / len(values)
-
-
-def html_card(heading: str, lines: Sequence[tuple[str, str]]) -> str:
-    """Return named lines as HTML for a notebook, everything in them escaped."""
-    rows = "".join(
-        f'<tr><th style="text-align:left">{escape(name)}</th>'
-        f'<td style="text-align:left">{escape(text)}</td></tr>'
-        for name, text in lines
-    )
-    return f"<strong>{escape(heading)}</strong><table><tbody>{rows}</tbody></table>"

@@ -165,7 +165,6 @@ def test_reports_stand_side_by_side_and_draw_what_their_results_draw():
     for text in (one.to_markdown(one), one.to_latex(one)):
         assert text.count("leaky") == 2
     primary, cmi = one.evaluations[0].results
-    assert primary.summary() == str(primary)
     assert one.plot(title="A").get_title(loc="left") == primary.plot(title="A").get_title(
         loc="left"
     )
