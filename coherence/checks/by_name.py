@@ -91,10 +91,9 @@ def _checked(name: str, value: Any, *, single: bool) -> Any:
             f"{name} must be an array with a value for every row; received {received}. Give a "
             "list, an array or a Series."
         )
-    row = name == "context" and len(shape) == 2 and shape[0] == 1 < shape[1]
-    if not row and (not single or len(shape) == 1):
+    if not single or len(shape) == 1:
         return value
-    if row or shape[1] != 1:
+    if shape[1] != 1:
         raise InputError(
             f"{name} must have shape (n,); received shape {shape}. Give one column, a value a row."
         )
