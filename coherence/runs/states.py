@@ -139,20 +139,16 @@ def labels_error(
     reason = not_labels(labels, n_cases, numbers_alone=numbers_alone)
     if not reason:
         return ""
-    numbers = _as_numbers(labels)
-    what = "these are measurements, ids or free answers, not labels."
-    if name == "truth" and numbers is not None and 0 <= numbers.min() <= numbers.max() <= 1:
-        what = "a state came true or did not."
-        if {0, 1} & {*numbers}:
-            kept = label_condition(column, [0, 1], left_out=False)
-            typed = f": {typed_option('--where', kept)}" if column else ""
-            what += f" Leave out what was resolved to a probability in between{typed}."
-        typed = typed_option("--exact", column) if column else "exact= (--exact)"
-        what += f" If it is the posterior that follows from the evidence: {typed}."
-    elif name == "truth":
+    numbers, what = _as_numbers(labels), "these are measurements, ids or free answers, not labels."
+    if name == "truth":
+        if column and numbers is not None and {0, 1} & {*numbers}:
+            kept = typed_option("--where", label_condition(column, [0, 1], left_out=False))
+            what += f" Leave out what was resolved to a probability in between: {kept}."
+        exact = typed_option("--exact", column) if column else "exact= (--exact)"
         what += (
-            " Give 0 or 1 for whether the state came true that the belief is in; where it is the "
-            "confidence in an answer, --prediction and --gold do."
+            " Give 0 or 1 for whether the state came true that the belief is in; if it is the "
+            f"posterior that follows from the evidence: {exact}; where the belief is the "
+            "confidence in an answer: --prediction and --gold."
         )
     ordered = f" The order is {order}." if order else ""
     return f"{repr(column) if column else name} holds {reason}: {what}{ordered}"
