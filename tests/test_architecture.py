@@ -21,7 +21,7 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 35_411,
+    "coherence": 35_407,
     "coherence/analysis": 4_003,
     "coherence/batteries": 4_063,
     "coherence/checks": 6_373,
@@ -29,7 +29,7 @@ BUDGET = {
     "coherence/decoding": 994,
     "coherence/plots": 1_561,
     "coherence/report": 4_990,
-    "coherence/runs": 5_755,
+    "coherence/runs": 5_751,
     "coherence/statistics": 4_089,
     "elicitation": 14_439,
     "elicitation/asking": 1_291,
