@@ -1,5 +1,8 @@
 """Runs whose cases differ are refused or cut down. Breaks if unlike cases are compared as one."""
 
+import re
+
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -91,3 +94,17 @@ def test_too_little_to_compare_is_refused(pair):
         found({**pair, "noisy": pair["noisy"].assign(p=70.0)})
     apart = {**pair, "noisy": pair["noisy"].assign(context=pair["noisy"]["context"] + "x")}
     assert "no case is common to all models" in refusal(apart, common=True)
+
+
+@pytest.mark.parametrize("coded", [int, {True: "yes", False: "no"}.get])
+def test_whether_each_own_answer_is_right_is_compared_as_the_refusal_says(coded):
+    """Breaks if the remedy of a column `correct` is refused, or scores another event."""
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"context": [*range(40)] * 2, "model": ["a"] * 40 + ["b"] * 40})
+    table["p"], right = rng.uniform(0.4, 0.9, 80).round(2), rng.random(80) < 0.6
+    table["correct"] = [coded(bool(each)) for each in right]
+    message = refusal(table, columns={"theta": "correct"})
+    exec(re.search(r"in pandas: (table\['right'\] = .*?), then", message)[1])  # noqa: S102
+    effects = found(table, columns={"prediction": "correct", "gold": "right"}).effects
+    of_a = effects.set_index("model").loc["a", "estimate"]
+    assert of_a == pytest.approx(((table["p"] - right)[:40] ** 2).mean())

@@ -67,17 +67,6 @@ def test_wrong_usage_ends_with_2_and_abbreviations_are_refused(run):
         assert (status, said in err, "\x1b" in err) == (2, True, False), words
 
 
-def test_several_faults_stand_on_a_line_each(tmp_path, capsys):
-    table = tmp_path / "mine.csv"
-    table.write_text("confidence,choice\n85,a\nn/a,b\n")
-    assert entry.main(["analyze", str(table), "--belief", "confidence", "--truth", "x"]) == 2
-    opening, *faults = capsys.readouterr().err.splitlines()
-    assert opening == f"coherence analyze: {table} has 3 errors:"
-    assert [fault[:4] for fault in faults] == ["  - "] * 3
-    assert "no column 'x'" in faults[0]
-    assert "leave the cell empty where there is none" in faults[1]
-
-
 def test_what_fails_is_one_clean_line_and_a_bug_is_not_hidden(fake_command, capsys, monkeypatch):
     monkeypatch.setattr(entry, "discard_output", lambda: None)  # pytest's descriptor stays open
     full = OSError(28, "No space left on device", "out.json")

@@ -73,13 +73,6 @@ def test_what_moves_the_result_comes_first(unit):
     assert "3 of 4 cases, those that move the result most" in index
 
 
-def test_equal_repetitions_are_one_row_that_says_how_many(unit):
-    said, raw = [0.2] * 4 + [0.3] + [0.2] * 5, [*"aaaabaaaaa"]
-    page = pages_of(unit, made_rows(2, n_reps=5).assign(p=said, raw_belief=raw))[FIRST]
-    assert re.findall(r"<tr><td>([^<]*)</td><td>standard", page) == ["× 4", "", "× 5"]
-    assert '<th scope="col">repetition' not in page
-
-
 def test_the_table_of_cases_counts_labels_that_differ(unit):
     rows = made_rows(2).assign(action=["yes", "no", None, "yes"])
     index = pages_of(partial(unit, state_names=("healthy", "ill")), rows)["evaluation-1.html"]

@@ -146,20 +146,6 @@ def test_what_is_finished_is_not_asked_again(asked):
     assert first["context"].tolist() == second["context"].tolist()
 
 
-@pytest.mark.parametrize("name", ["../../etc", "a/b", ".hidden", "..", "-x"])
-def test_tables_stay_in_their_folder_whatever_a_model_is_called(study, name):
-    agent = f'agent = "leaky"\nname = "{name}"'
-    text = f'{TINY}[[models]]\n{agent}\n[[tasks]]\ntask = "asia"\n'
-    text += 'decision = "matching"\nlevels = 4\n'
-    assert study.look(text)[0][name, "asia"]["questions"] == "40"
-    study.run(text)
-    assert {path.name for path in study.path.parent.iterdir()} == {"study.toml", "study"}
-    (table,) = (study.folder / "runs").glob("*.parquet")
-    assert not table.name.startswith(".")
-    assert (pd.read_parquet(table).groupby("context")["level"].count() == 4).all()
-    assert study.states(text) == {(name, "asia"): "finished"}
-
-
 def served(address, more=""):
     return (
         f'{TINY}[[models]]\nmodel="m"\nserver="{address}"\n{more}\n[[tasks]]\ntask="asia"\n'
