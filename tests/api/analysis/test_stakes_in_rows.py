@@ -137,7 +137,7 @@ def test_choices_left_empty_where_it_passed_tell_no_loss():
         ({}, "ANSWR", "acts must be one of two actions.*ABSTAIN"),
         ({}, None, "--acts LABEL"),
         ({"penalty": None}, "ANSWER", "--penalty NAME"),
-        ({"context": None}, "ANSWER", "--context question"),
+        ({"context": None}, "ANSWER", "--context NAME"),
     ],
 )
 def test_what_is_missing_of_a_stake_is_named_with_its_option(columns, acts, message):
