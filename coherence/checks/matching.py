@@ -45,15 +45,17 @@ from coherence.runs.columns import COMPLEMENT, EVENT, LEVEL_OPTIONS
 from coherence.runs.needs import MATCHING_QUESTIONS, NEEDS_MATCHING
 from coherence.statistics.evaluation import EvaluationData
 
-# Of the swing, the least lower end with which a choice counts as an answer to the stated chance: a
-# size, no significance, as exact answers have no sampling error.
-LEAST_SWING = 0.2
+LEAST_SWING = 0.2  # of its lower end, with which a choice counts as an answer to the stated chance
 LEAST_F = 10.0  # first-stage F of repetitions for weights apart (Staiger and Stock 1997)
 NOTHING = 1e-6  # variance of beliefs about a line in the posterior: a spread of .001
 LEAST_CASES = 20  # from which weights are told apart: with fewer, intervals are too short
 SMOOTH = 1.0  # von Neumann's ratio, 2 on average of what goes with nothing, of a curve next to 0
 MOST_DELETED = 300  # clusters that the jackknife deletes one by one; beyond that, in groups
 WIDEST = 1.0  # length of the interval of a share; a longer one tells none and all of it not apart
+UNANSWERED = (
+    "the choice does not answer the stated chance: from the lowest to the highest third of chances "
+    "the share of the lottery rises by {:.3f} (lower end {:.3f}, and {least:g} is needed)"
+)
 NOT_APART = "weights cannot be told apart"
 LOGIT = "logit of choices, reports calibrated by repetitions; jackknife of {clusters}, t"
 NUMBERS = ("difference", "together", "share")
@@ -68,9 +70,7 @@ SENTENCES = {
         Form.PERCENT,
     ),
     "difference": estimated("mean of the belief acted on less the stated belief"),
-    "order": estimated(
-        "how much more often an option is chosen where it is named first",
-    ),
+    "order": estimated("how much more often an option is chosen where it is named first"),
 }
 ASSUMPTIONS = (
     "contexts are independent",
@@ -198,8 +198,7 @@ def matching_estimates(
         named_first=first[rows],
         frame=frames[rows],
     )
-    n_levels = int(np.unique(answers.level).size)
-    settings = {"n_levels": n_levels, "clusters": table.clusters.name}
+    settings = {"clusters": table.clusters.name}
     further: Any = {"settings": settings, "assumptions": ASSUMPTIONS}
     units = {"share": "share"}
     empty = {
@@ -208,15 +207,14 @@ def matching_estimates(
         )
         for name, of in SENTENCES.items()
     }
-    swing, by_order = _swing(empty["swing"], answers), empty["order"]
-    if answers.first.any():
-        both = answers.first > 0, answers.first < 0
-        by_order = answers.paired_difference(by_order, answers.chose, both)
-    else:
-        by_order = replace(by_order, reason="the order of the options is not known")
+    swing, orders = _swing(empty["swing"], answers), (answers.first > 0, answers.first < 0)
+    by_order = answers.paired_difference(empty["order"], answers.chose, orders)
     why = few_contexts(table.n_contexts) or table.clusters.too_few or swing.reason
     if not why and not swing.low > LEAST_SWING:
-        why = _unanswered(swing, by_order)
+        ends = (round(each, 3) + 0.0 for each in (swing.statistic, swing.low))  # no -0.000
+        why = UNANSWERED.format(*ends, least=LEAST_SWING)
+        if not math.isnan(gain := by_order.statistic):
+            why += f"; an option gains {gain:.3f} from being named first"
     swing = replace(swing, reason=why, answered=not why)
     if why:
         share, difference = (replace(empty[name], reason=why) for name in ("share", "difference"))
@@ -333,18 +331,6 @@ def _jackknife(answers: _Answers) -> dict[str, tuple[float, Interval]]:
 # What is returned
 
 
-def _unanswered(swing: MatchingResult, order: MatchingResult) -> str:
-    """Say by which numbers the choice does not answer the stated chance."""
-    rise, low = round(swing.statistic, 3) + 0.0, round(swing.low, 3) + 0.0  # no -0.000
-    text = (
-        "the choice does not answer the stated chance: from the lowest to the highest third of "
-        f"chances the share of the lottery rises by {rise:.3f} (lower end {low:.3f}, "
-        f"and {LEAST_SWING:g} is needed)"
-    )
-    gains = f"; an option gains {order.statistic:.3f} from being named first"
-    return text + gains * (not math.isnan(order.statistic))
-
-
 def _at_equal_wording(answers: _Answers) -> tuple[Floats, str]:
     """Take off from the share of the lottery what order and frame do to it on a line in the chance.
 
@@ -398,8 +384,6 @@ def _share(
         reason = "the exact posterior is not known"
     elif n < LEAST_CASES:
         reason = f"weights take {LEAST_CASES} cases to be told apart; here are {n}"
-    elif np.ptp(reports.exact) ** 2 <= NOTHING:
-        reason = "the exact posterior is the same in all cases"
     elif math.isnan(reports.noise):
         reason = "one report a case: its noise would be taken for use of the posterior"
     elif first_stage < LEAST_F:
@@ -446,15 +430,8 @@ def _is_a_curve(exact: Floats, stated: Floats) -> bool:
 
 def _of_evaluation(data: EvaluationData) -> list[MatchingResult]:
     """Estimate from the questions of an evaluation; of who does not answer, the gate alone."""
-    rows = data.questions
-    assert rows is not None
-    results = matching_estimates(
-        **asked_of(data),
-        level=rows["level"],
-        exact=rows["p_true"],
-        frame=rows["frame"].fillna(EVENT).where(rows["level"].notna()),
-        order=rows["order"] if rows["order"].notna().any() else None,
-    )
+    asked = asked_of(data, level="level", exact="p_true", order="order", frame="frame")
+    results = matching_estimates(**asked | {"frame": asked["frame"].fillna(EVENT)})
     results = [replace(each, n_dropped=each.n_dropped + data.n_dropped) for each in results]
     return results if results[0].answered else [results[0], results[-1]]
 

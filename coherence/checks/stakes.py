@@ -92,9 +92,7 @@ SENTENCES = {
     ),
     "said": estimated(f"{SAYS} less {PAYS}", "said threshold less stated, points"),
     "acted_less_said": estimated(f"{ACTS} less the {SAYS}"),
-    "confidence": estimated(
-        "mean stated belief at the highest stake less that at the lowest",
-    ),
+    "confidence": estimated("mean stated belief at the highest stake less that at the lowest"),
 }
 UNITS = {"movement": "of what is asked", "loss": "of gain + loss"}
 UNITS |= {"slope": "ratio", "said_slope": "ratio"}
@@ -111,7 +109,6 @@ class StakesResult(CheckResult):
 
     # of the movement
     moves: str | None = None  # whether choices move: IGNORES, MOVES or OPEN
-    upper: float | None = None  # one-sided 95% end
     highest: str | None = None  # stake, as odds
     crossed: bool | None = None  # whether cases have several stakes
     # cases with stakes clear of the belief on both sides; shares that act where it pays, and loses
@@ -261,7 +258,7 @@ def stakes_estimates(
     choices = Choices(
         **vars(rows), stake=stake[at], acts=acting[at], own=stated[at], without=without
     )
-    settings = {"n_stakes": int(np.unique(choices.stake).size), "clusters": rows.clusters.name}
+    settings = {"clusters": rows.clusters.name}
     further: Any = {"settings": settings, "assumptions": ASSUMPTIONS}
     empty = {
         name: blank(
@@ -374,8 +371,8 @@ def _movement(blank: StakesResult, choices: Choices) -> StakesResult:
         moves = OPEN if few or not share + end < MARGIN else IGNORES
     method = CLUSTERED.format(clusters=clusters.plural)
     interval = Interval(ratio - reach, ratio + reach, 0.95, method)
-    result = replace(result, moves=moves, upper=ratio + upper, reason=choices.silent)
-    return replace(result, statistic=ratio, interval=interval)
+    result = replace(result, statistic=ratio, interval=interval)
+    return replace(result, moves=moves, reason=choices.silent)
 
 
 def _sides(t: Floats, m: Floats) -> tuple[Any, Any]:
@@ -608,11 +605,9 @@ def _confidence(blank: StakesResult, choices: Choices) -> list[StakesResult]:
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    rows = data.questions
-    assert rows is not None
-    of: dict[str, Any] = {"loss": rows["loss"], "gain": rows["gain"], "said": rows["says_from"]}
-    acts = rows["acts"].dropna().iloc[0]
-    yield Call(partial(stakes_estimates, **asked_of(data), **of, acts=acts), draws=False)
+    of = asked_of(data, loss="loss", gain="gain", said="says_from", acts="acts")
+    of["acts"] = of["acts"].dropna().iloc[0]
+    yield Call(partial(stakes_estimates, **of), draws=False)
 
 
 CHECK = Check(

@@ -5,10 +5,9 @@ minus its constant over its slope. Whoever maximises expected utility changes at
 the ratio of the costs of both mistakes. Of three actions and more it is where the lowest action
 falls below one half, and where the highest rises above it, which takes no model of those between.
 
-`stakes` and `matching` take their choices, reports and logits from here too. Belief and choice of a
-case may stand in rows of their own. Assumes independent cases, or groups. The jackknife of a logit,
-of one step, leaves a cluster's score and curvature out of the fit's (MacKinnon, Nielsen and Webb
-2023, Journal of Econometrics 232(2)).
+`stakes` and `matching` take choices, reports and logits of cases from here. Assumes independent
+cases, or groups. The jackknife of a logit, of one step, leaves a cluster's score and curvature out
+of the fit's (MacKinnon, Nielsen and Webb 2023, Journal of Econometrics 232(2)).
 """
 
 from __future__ import annotations
@@ -65,8 +64,8 @@ FEW = "only {n} cases ever choose otherwise, and {fewest} are needed"
 WIDE = "where choices change is not known to lie within the stated beliefs"
 BEYOND = "{side} {at:.3g}: of the cases with the {end} beliefs most choose {action}"
 LAPSES = (
-    "of the fifth of cases with the {end} beliefs {share:.0%} choose {to}: choices stop "
-    "short of the one action or the other, and where they are one half hangs on why"
+    "choices stop short of an action: of the fifth of cases with the {end} beliefs {share:.0%} "
+    "choose {to}"
 )
 AS_STATED = (
     "reports of a case are single or alike: their noise is not known, and would move a threshold "
@@ -203,8 +202,8 @@ def reports_of(values: Floats, context: Codes, exact: Floats, *, computed: bool)
     return CaseReports(values, context, mean, number, noise, once, exact)
 
 
-def asked_of(data: EvaluationData) -> dict[str, Any]:
-    """Return the arguments that both checks take from an evaluation's questions."""
+def asked_of(data: EvaluationData, **columns: str) -> dict[str, Any]:
+    """Return the arguments that checks take from an evaluation's questions, columns by name."""
     rows = data.questions
     assert rows is not None
     options = [name for name in rows if str(name).startswith(ACTION_PREFIX)]
@@ -214,7 +213,7 @@ def asked_of(data: EvaluationData) -> dict[str, Any]:
         "context": rows["context"],
         "group": rows["group"] if rows["group"].notna().all() else None,
         "computed": data.computed,
-    }
+    } | {name: rows[column] for name, column in columns.items()}
 
 
 def shares_of(action: Any, n: int) -> tuple[list[str], Floats]:
@@ -536,12 +535,8 @@ CHECK = Check(
     needs=CHOICES,
     sentences={
         "": estimated("stated belief at which choices change"),
-        "lowest": estimated(
-            "stated belief at which the lowest action falls below half",
-        ),
-        "highest": estimated(
-            "stated belief at which the highest action passes a half",
-        ),
+        "lowest": estimated("stated belief at which the lowest action falls below half"),
+        "highest": estimated("stated belief at which the highest action passes a half"),
     },
     question=Question.FOLLOWS,
     plan=lambda data, published: iter([Call(partial(threshold, data), draws=False)]),

@@ -76,7 +76,7 @@ def test_of_who_does_not_answer_the_chance_nothing_is_ranked_or_drawn():
     assert found.keys() == {"swing", "order"}
     assert found["swing"].settings["answered"] is False
     assert "not answer the stated chance" in evaluation.conclusion[0]
-    assert "e-swing" in [figure.key for figure in evaluation_figures(evaluation, "e")[0]]
+    assert "e-swing" in [figure.key for figure in evaluation_figures(evaluation, "e")]
     lanes = [label.get_text() for label in plot_offers(found["swing"]).get_yticklabels()]
     assert lanes == ["event first", "lottery first"]
 
