@@ -1,11 +1,11 @@
-"""All numbers of the papers' tables as one frame, and why some of them are not there.
+"""All numbers of the papers' tables as one frame.
 
 Beyond the checks of a report: sufficiency under isotonic calibration, the within-context
 SD of answers, and the error to the exact posterior under every prompt variant.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,9 +19,7 @@ from coherence.checks.cmi import cmi
 from coherence.checks.consistency import over_repetitions
 from coherence.errors import InputError
 from coherence.inputs import few_contexts
-from coherence.printable import capitalised
 from coherence.report.document import MISSING
-from coherence.report.evaluation import EvaluationReport
 from coherence.report.report import Report
 from coherence.result import CheckResult
 from coherence.runs.needs import NEEDS_STATE_AND_ACTION
@@ -32,14 +30,10 @@ from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_seed, clusters_of, group_of_contexts
 
 REPAIRED, PUBLISHED = "repaired", "published"
-ISOTONIC = "cmi:isotonic"
-SCATTER = "repetition_sd"
+ISOTONIC, SCATTER = "cmi:isotonic", "repetition_sd"
 SINGLE, NOISELESS = "truth_rmse", "truth_rmse_noise_removed"
 WITH_PUBLISHED = (
-    "cmi",
-    "predictive_gain",
-    "monotone_choice",
-    "prompt_consistency",
+    *("cmi", "predictive_gain", "monotone_choice", "prompt_consistency"),
     "iterated_expectation",
 )
 """Checks with a procedure of the papers that the tables show."""
@@ -50,14 +44,7 @@ COLUMNS = (
 )
 """Columns of results.parquet of a paper, from `coherence.result.CheckResult.to_row` but the first
 three."""
-NOT_RUN = {
-    PUBLISHED: "The published procedure was not run; --published runs it.",
-    REPAIRED: "Only the published procedure was run.",
-}
-_READ_BACK = ("strict", "reference")
-
 _PAPER_ORDER = (REFERENCE, "mse", "absolute", "bayes")
-_UNIT = "probability"
 
 EvaluationResult = tuple[str, str, CheckResult]
 """Task, model, result."""
@@ -68,46 +55,28 @@ class PaperResults:
     """What the tables and figures of a paper are made of."""
 
     reports: dict[str, Report]  # `REPAIRED`, `PUBLISHED` or both
-    # from `supplement`, of the same procedures; empty without runs
-    supplements: dict[str, list[EvaluationResult]]
+    supplements: dict[str, list[EvaluationResult]]  # from `supplement`, of the same procedures
 
     def frame(self) -> pd.DataFrame:
         """Return every number, one row per procedure, task, model and check; see `COLUMNS`."""
-        found = [
-            (procedure, evaluation.task, evaluation.model, result)
-            for procedure, report in self.reports.items()
-            for evaluation in report.evaluations
-            for result in evaluation.results
-        ]
-        found += [(name, *result) for name, of in self.supplements.items() for result in of]
         rows = [
             {"procedure": procedure, "task": task, "model": model, **result.to_row()}
-            for procedure, task, model, result in found
+            for procedure, task, model, result in (
+                *(
+                    (procedure, evaluation.task, evaluation.model, result)
+                    for procedure, report in self.reports.items()
+                    for evaluation in report.evaluations
+                    for result in evaluation.results
+                ),
+                *((name, *result) for name, of in self.supplements.items() for result in of),
+            )
         ]
         return pd.DataFrame(rows, columns=list(COLUMNS))
-
-    @property
-    def evaluations(self) -> tuple[EvaluationReport, ...]:
-        """Evaluations of the first report: all have the same."""
-        return next(iter(self.reports.values())).evaluations
-
-    def why_absent(self, procedure: str, task: str, model: str, check: str) -> str:
-        """Say why there is no result."""
-        if procedure not in self.reports:
-            return NOT_RUN[procedure]
-        named = {(each.task, each.model): each for each in self.reports[procedure].evaluations}
-        absent = named[task, model].absent(check, check.partition(":")[0])
-        return as_sentence(absent or "it was not asked for, or no row has what this needs")
 
 
 def evaluation_names(task: str, model: str) -> tuple[str, str]:
     """Return what a table calls a task and a model, which may have no name."""
     return task or "all rows", model or MISSING
-
-
-def as_sentence(reason: str) -> str:
-    """Return a reason with a capital and a full stop; empty for none."""
-    return f"{capitalised(reason.removesuffix('.'))}." if reason else ""
 
 
 def collect_results(
@@ -119,7 +88,7 @@ def collect_results(
     rng: Seed = None,
     progress: Progress | None = None,
 ) -> PaperResults:
-    """Complete a report by what the papers' tables show besides."""
+    """Complete a report by what the papers' tables show besides; `runs` is its table."""
     settings = report.settings
     have, other = (PUBLISHED, REPAIRED) if settings["published"] else (REPAIRED, PUBLISHED)
     options: dict[str, Any] = {name: settings[name] for name in ("strict", "reference")}
@@ -134,36 +103,26 @@ def collect_results(
     # Repaired first: its evaluations and their order are those of the figures.
     reports = {name: reports[name] for name in (REPAIRED, PUBLISHED) if name in reports}
     found = {name: supplement(runs, published=name == PUBLISHED, **options) for name in reports}
-    known = {(evaluation.task, evaluation.model) for evaluation in report.evaluations}
-    if strangers := sorted({(t, m) for of in found.values() for t, m, _ in of} - known):
-        raise InputError(
-            f"runs must be the table that the report was made of; {strangers[0]} is no task and "
-            "model of the report. Give the table that was analysed."
-        )
     return PaperResults(reports, found)
 
 
-def in_paper_order(prompts: Sequence[str]) -> list[str]:
-    """Return names of wordings with the paper's own first, the others sorted."""
-    known = [name for name in _PAPER_ORDER if name in prompts]
-    return known + sorted(set(prompts) - set(known))
+def in_paper_order(variants: Iterable[str]) -> list[str]:
+    """Return names with the paper's own prompts first, each name once."""
+    known = {name: at for at, name in enumerate(_PAPER_ORDER)}
+    return sorted(dict.fromkeys(variants), key=lambda name: known.get(name, len(known)))
 
 
 def supplement(
     runs: Runs | pd.DataFrame,
     *,
     published: bool = False,
-    strict: bool = False,
-    positive: Any = None,
-    reference: str | None = None,
     n_jobs: int = 1,
     rng: Seed = None,
+    **reading: Any,
 ) -> list[EvaluationResult]:
-    """Compute what the papers' tables show beyond the checks of a report."""
-    how: dict[str, Any] = {"strict": strict, "positive": positive, "reference": reference}
-    evaluations, _ = read_evaluations(as_runs(runs), ["cmi"], **how)
-    seed = as_seed(rng)
-    calls = [(evaluation, published, seed) for _, evaluation in evaluations]
+    """Compute what the tables show beyond a report; `reading`: strict, positive, reference."""
+    evaluations, _ = read_evaluations(as_runs(runs), ["cmi"], **reading)
+    calls = [(evaluation, published, as_seed(rng)) for _, evaluation in evaluations]
     found = run_calls(_added, calls, n_jobs)
     return [
         (task, model, result)
@@ -180,7 +139,7 @@ def _added(evaluation: EvaluationRows, published: bool, rng: int) -> list[CheckR
     if evaluation.runs.beliefs:
         results.append(_scatter(evaluation))
     plain = evaluation.rows[~evaluation.runs.given_z]
-    for prompt in in_paper_order(list(dict.fromkeys(plain["prompt"]))):
+    for prompt in in_paper_order(plain["prompt"]):
         results += _errors(evaluation, plain[plain["prompt"] == prompt], prompt)
     return results
 
@@ -188,26 +147,20 @@ def _added(evaluation: EvaluationRows, published: bool, rng: int) -> list[CheckR
 def _isotonic(evaluation: EvaluationRows, published: bool, rng: int) -> CheckResult:
     """Test sufficiency under isotonic calibration."""
     data = evaluation.data(NEEDS_STATE_AND_ACTION)
-    if evaluation.policies:
-        lack = "calibration takes chosen actions, and here actions are probabilities"
-    elif not evaluation.in_two_states:
-        n_states = len(evaluation.states)
-        lack = f"calibration takes a belief in one of two states, and here are {n_states}"
-    else:
-        try:
-            if len(data.states) == 2:
-                require_state(data)
-            result = cmi(data, isotonic=True, published=published, rng=rng)
-            return replace(result, check=ISOTONIC, n_dropped=data.n_dropped)
-        except InputError as error:  # labels that do not say which state the belief is in
-            lack = str(error)
-    what, size = "information after isotonic calibration", (data.n_rows, 0, data.n_dropped)
-    return CheckResult(ISOTONIC, what, math.nan, "nats", None, math.nan, *size, reason=lack)
+    try:
+        if len(data.states) == 2:
+            require_state(data)
+        result = cmi(data, isotonic=True, published=published, rng=rng)
+        return replace(result, check=ISOTONIC, n_dropped=data.n_dropped)
+    except InputError as error:  # of what cannot be calibrated
+        what, size = "information after isotonic calibration", (data.n_rows, 0, data.n_dropped)
+        blank = CheckResult(ISOTONIC, what, math.nan, "nats", None, math.nan, *size)
+        return replace(blank, reason=str(error))
 
 
 def _undefined(check: str, what: str, asked: pd.DataFrame, reason: str) -> CheckResult:
-    n = int(asked["context"].nunique())
-    return CheckResult(check, what, unit=_UNIT, n_rows=len(asked), n_contexts=n, reason=reason)
+    n, unit = int(asked["context"].nunique()), "probability"
+    return CheckResult(check, what, unit=unit, n_rows=len(asked), n_contexts=n, reason=reason)
 
 
 def _of_squares(
@@ -234,15 +187,10 @@ def _scatter(evaluation: EvaluationRows) -> CheckResult:
     if not evaluation.in_two_states:
         return _undefined(SCATTER, what, asked, "beliefs over several states")
     if all_computed(rows, evaluation.runs.beliefs):
-        if not evaluation.runs.known("p_sd")[rows.index].any():
-            lack = (
-                "no spread of the computed distribution over answers, which is not known of a "
-                "belief that is one probability"
-            )
-            return _undefined(SCATTER, what, asked, lack)
         # One answer drawn from the distribution would have this variance.
-        rows, of = rows.dropna(subset="p_sd"), "a computed distribution"
-        squares = (rows["p_sd"] ** 2).groupby(rows["context"], observed=True).mean()
+        rows, of = rows[evaluation.runs.known("p_sd")[rows.index]], "an SD of computed answers"
+        spread = rows["p_sd"] if len(rows) else rows["p"]
+        squares = (spread**2).groupby(rows["context"], observed=True).mean()
         what = f"root of the mean variance of the computed distribution, {evaluation.reference}"
     else:
         squares = over_repetitions(evaluation.belief(rows), rows["context"])["variance"]
