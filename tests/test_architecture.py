@@ -21,8 +21,8 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 35_374,
-    "coherence/analysis": 4_003,
+    "coherence": 35_083,
+    "coherence/analysis": 3_712,
     "coherence/batteries": 4_063,
     "coherence/checks": 6_340,
     "coherence/cli": 1_682,
