@@ -19,7 +19,6 @@ from coherence.inputs import Floats, as_codes, require
 from coherence.runs import needs
 from coherence.runs.columns import ACTION_PREFIX, DRAWN, RECORDED, STATE_PREFIX, declared
 from coherence.runs.notes import Code, Level, Note
-from coherence.runs.row_condition import label_condition
 from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import folded, known_pair, names_of_state, typed_option, zero_or_one
 from coherence.statistics.evaluation import EvaluationData, evaluation_data
@@ -377,13 +376,12 @@ class EvaluationRows:
 
 
 MOSTLY, FEWEST_CASES = 0.9, 5  # share of pairs of case and person; cases of a person
-MOST_NUMBERS = 6  # that are taken for labels of actions without a word
 ASIDE = "unmapped_"  # begins a column that was set aside: no option says what it holds
 
 
 def unnamed_columns(runs: Runs) -> list[Note]:
-    """Say which columns of a table as it was read may be models, persons, stakes or amounts."""
-    return [note for of in (_models, _persons, _turns, _stakes, _amounts) for note in of(runs)]
+    """Say which columns of a table as it was read may be models, persons or stakes."""
+    return [note for of in (_models, _persons, _stakes) for note in of(runs)]
 
 
 def persons_of(runs: Runs) -> str:
@@ -442,23 +440,6 @@ def _persons(runs: Runs) -> Iterator[Note]:
         yield Note(Code.POOLED_PERSONS, text, Level.WARNING)
 
 
-def _turns(runs: Runs) -> Iterator[Note]:
-    """Yield a note where rows of a case are numbered as turns, each with an action of its own."""
-    if {"rep", "person"} & set(runs.names) or not {"action", "context"} <= set(runs.names):
-        return
-    keys = [name for name in (*EVALUATION, "context", "prompt") if name in runs.names]
-    for name, most in _within_cases(runs, "rep"):
-        if not runs.table.duplicated([*keys, name]).any():
-            last = label_condition(name, [runs.table[name].iloc[-1]], left_out=False)
-            kept = typed_option("--where", last)
-            text = (
-                f"{name} has {most} values in one case, one a row, and rows of a case were taken "
-                f"as repetitions. If they are turns, each with another action, keep one of a case, "
-                f"such as {kept}; if they are repetitions, say so: {typed_option('--rep', name)}."
-            )
-            yield Note(Code.SHAPE, text, Level.WARNING)
-
-
 def _stakes(runs: Runs) -> Iterator[Note]:
     """Yield a note where columns hold what a choice may lose, whatever comes true."""
     if "loss" in runs.names or not {"action", "context"} <= set(runs.names):
@@ -478,18 +459,6 @@ def _stakes(runs: Runs) -> Iterator[Note]:
         f"{named}, acts=LABEL): whether choices move with the stakes is tested then."
     )
     yield Note(Code.UNNAMED_STAKES, text, Level.WARNING)
-
-
-def _amounts(runs: Runs) -> Iterator[Note]:
-    """Yield a note where actions are many numbers, each of which is taken as a label."""
-    labels = runs.table.get("action", pd.Series(dtype=object)).dropna().drop_duplicates()
-    numbers = sorted(pd.to_numeric(labels.astype(object), "coerce"))
-    if len(numbers) > MOST_NUMBERS and not any(map(math.isnan, numbers)):
-        name = runs.named.columns.get("action", "action")
-        text = f"{name} has {len(numbers)} values, all numbers, each taken as an action by itself. "
-        text += "If they are amounts, cut them in two: "
-        text += f"table[{name!r}] = table[{name!r}] >= {numbers[len(numbers) // 2]:g}."
-        yield Note(Code.SHAPE, text, Level.WARNING)
 
 
 def _offered(runs: Runs, name: str, *, constant: bool = False) -> bool:

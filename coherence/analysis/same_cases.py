@@ -4,7 +4,7 @@ A case is a context of a task with all that is known of it: what came true, the 
 group, the evidence. Tables whose cases differ under one id are refused, with what differs.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from coherence.printable import counted
 from coherence.runs.columns import Reading
 from coherence.runs.notes import Code
 from coherence.runs.runs import EVALUATION, Runs
-from coherence.runs.states import folded, known_pair, label_text, typed_option
+from coherence.runs.states import label_text
 
 TOLERANCE = 1e-6  # what a text file may have rounded off a number
 N_ERRORS, N_SHOWN = 6, 3
@@ -29,9 +29,9 @@ UNLIKE = (
 )
 ANOTHER_CASE = (
     "Where two cases have one id, give one of them another, and keep what all have: common=True "
-    "(--common). Where it is one case, correct what the tables say of it."
+    "(--common). Where it is one case, correct what the tables say of it; where the truth says "
+    "whether each model's own answer is right, name answers and right ones: --prediction, --gold."
 )
-RIGHT = "right"  # column of the labels that are right, which a message proposes
 KNOWN = ("theta", "p_true", "group")
 """What the table of one model may say of a case for all models."""
 
@@ -124,13 +124,8 @@ def _differ(first: pd.Series, second: pd.Series) -> "pd.Series[bool]":
     return both & away.where(one.notna() & other.notna(), unlike)
 
 
-def _contradictions(
-    facts: Mapping[str, pd.DataFrame], named: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    """Compare every model's cases with those of the first that knows a column.
-
-    Yields the column, and a sentence that calls it as the user does.
-    """
+def _contradictions(facts: Mapping[str, pd.DataFrame], named: Mapping[str, str]) -> Iterator[str]:
+    """Compare every model's cases with those of the first that knows a column."""
     seen: dict[str, tuple[str, pd.Series]] = {}
     for model, table in facts.items():
         for column in table.columns:
@@ -140,10 +135,9 @@ def _contradictions(
             if differ.any():
                 at = differ.index[int(np.argmax(differ.to_numpy()))]
                 yield (
-                    column,
                     f"{named.get(column, column)} differs in {int(differ.sum())} of {len(table)} "
                     f"cases of {first!r} and {model!r}, the first is {at!r}: "
-                    f"{_as_text(known[at])} and {_as_text(table[column][at])}",
+                    f"{_as_text(known[at])} and {_as_text(table[column][at])}"
                 )
 
 
@@ -224,11 +218,11 @@ def _task(
     facts = {model: _facts(of) for model, of in shared.items()}
     named = next(iter(shared.values())).named.columns
     contradictions = list(_contradictions(facts, named))
-    errors, remedy = [*([] if common else missing), *(text for _, text in contradictions)], LACKING
+    errors, remedy = [*([] if common else missing), *contradictions], LACKING
     if not kept:
         errors, remedy = ["no case is common to all models"], UNLIKE
     elif contradictions:
-        remedy = _told_apart(shared, {column for column, _ in contradictions})
+        remedy = ANOTHER_CASE
     if errors:
         raise _refusal([where_of(name) + error for error in errors], remedy)
     if unlike := _unlike(shared, len(kept)):
@@ -296,23 +290,3 @@ def _refusal(errors: Sequence[str], remedy: str) -> InputError:
     if len(errors) == 1:
         return InputError(f"{opening}; {errors[0]}. {remedy}")
     return InputError.all_at_once(opening, [*errors[:N_ERRORS], *more, remedy])
-
-
-def _told_apart(rows: Mapping[str, Runs], columns: Collection[str]) -> str:
-    """Say what to do where tables contradict each other in some columns.
-
-    Where it is the truth alone, it may be whether each model's own answer is right.
-    """
-    truths = pd.concat([of.theta for of in rows.values()]).unique()
-    named, pair = next(iter(rows.values())).named.columns.get("theta", "theta"), known_pair(truths)
-    if {*columns} != {"theta"} or pair is None or any(of.ours for of in rows.values()):
-        return ANOTHER_CASE
-    right = next((label for label in truths if folded(label) == pair[1]), 1)
-    right = int(right) if label_text(right) == "1" else str(right)
-    alone = f"{typed_option('--prediction', named)} --gold {RIGHT}"
-    return (
-        f"If {named} says whether each model's own answer is right, name the answers and the right "
-        "ones, which are the same for all models, in place of --truth: --prediction COLUMN --gold "
-        f"COLUMN. In a table without these, in pandas: table[{RIGHT!r}] = {right!r}, then {alone}. "
-        f"If not: {ANOTHER_CASE[:1].lower()}{ANOTHER_CASE[1:]}"
-    )

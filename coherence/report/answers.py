@@ -3,11 +3,9 @@
 A table of all cases leads to pages of answers; cases that move the primary result most come first,
 and equal repetitions are one row. Everything on them is untrusted; every cell is escaped here,
 because templates would take many times as long for tables of this size. Short raw answers stand as
-they are, long ones are folded under a beginning: what a model is asked for exactly is stored as
-every possible answer with its probability, of which the most probable ones are seen.
+they are, long ones are folded under their beginning.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -31,10 +29,7 @@ FOLDED_FROM = 200
 """Characters above which an answer is folded."""
 BEGINNING = 120
 """Characters of a folded answer or question that are always seen."""
-MOST_PROBABLE = 4
-"""Answers of a distribution that are always seen."""
 _SUMMARY = 400
-Distribution = Mapping[str, float]
 _NAME = 60
 _RAW = ("raw_belief", "raw_z", "raw_action")
 _HEADINGS = {
@@ -321,44 +316,7 @@ def raw_markup(value: Any) -> Markup:
     whole = visible(text[:RAW_LIMIT]) + cut
     if len(text) <= FOLDED_FROM:
         return Markup.escape(whole)
+    seen = f"{_beginning(text)} ({len(text)} characters)"
     return Markup('<details class="long"><summary>{}</summary><div>{}</div></details>').format(
-        _summary(text), whole
+        seen, whole
     )
-
-
-def _summary(text: str) -> str:
-    """Return what is seen of a long answer before it is unfolded."""
-    parts = _distributions(text)
-    if parts:
-        told = (_most_probable(name, masses) for name, masses in parts.items())
-        return clean("; ".join(told), limit=_SUMMARY)
-    return f"{_beginning(text)} ({len(text)} characters)"
-
-
-def _distributions(text: str) -> dict[str, Distribution]:
-    """Read label -> answer -> probability; the label is empty where there is but one part."""
-    if not text.startswith("{"):
-        return {}
-    try:
-        read = json.loads(text)
-    except (ValueError, RecursionError):  # cut off, no JSON, or made to be a trap
-        return {}
-    parts = {"": read} if _is_distribution(read) else read
-    return parts if all(map(_is_distribution, parts.values())) else {}
-
-
-def _is_distribution(read: Any) -> bool:
-    return isinstance(read, dict) and len(read) > 1 and all(map(_is_probability, read.values()))
-
-
-def _is_probability(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-
-
-def _most_probable(name: str, masses: Distribution) -> str:
-    """Write "No: 0.50 (0.021), 0.20 (0.0049) … of 101 answers"."""
-    ranked = sorted(masses.items(), key=lambda item: -item[1])[:MOST_PROBABLE]
-    shown = ", ".join(f"{clean(answer, limit=_NAME)} ({mass:.3g})" for answer, mass in ranked)
-    label = f"{clean(name, limit=_NAME)}: " if name else ""
-    left = f" … of {len(masses)} answers" if len(masses) > len(ranked) else ""
-    return f"{label}{shown}{left}"

@@ -6,7 +6,6 @@ written.
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -26,28 +25,20 @@ COLUMNS = (
     *("n_contexts", "n_rows", "n_states", "brier", "brier_low", "brier_high", *PARTS),
     *("pvalue", "pvalue_holm", "rmse", "rmse_low", "rmse_high", "reason"),
 )
-SCORES_NOTE = (
+CAPTION = (
     "Lower is better; each case counts once. 95% intervals over cases, or over their groups where "
-    "those were named."
-)
-PARTS_NOTE = (
-    "Brier score = miscalibration (MCB) - discrimination (DSC) + uncertainty (UNC), forecasts "
-    "recalibrated by isotonic regression. MCB is above 0 by chance alone and has no interval; p is "
+    "those were named. Brier score = miscalibration (MCB) - discrimination (DSC) + uncertainty "
+    "(UNC), forecasts recalibrated by isotonic regression; with three states and more it is the "
+    "sum over the states, from 0 to 2. MCB is above 0 by chance alone and has no interval; p is "
     "that of calibrated forecasts: the level and slope of their log-odds (Cox), against redrawn "
-    "outcomes (by Holm over all tests)."
-)
-RMSE_NOTE = "RMSE: distance to the exact posterior (root mean square)."
-SEVERAL_STATES_NOTE = (
-    "With three states and more the Brier score is the sum over the states, from 0 to 2."
+    "outcomes (by Holm over all tests). Forecasts of different cases are compared by paired "
+    "differences (coherence compare), not by these scores."
 )
 AVERAGED = (
-    "Where a case has several forecasts, the Brier score is the mean of those of single forecasts; "
+    " Where a case has several forecasts, the Brier score is the mean of single ones; "
     "MCB, DSC, UNC and p are those of their mean."
 )
-DIFFERENT_CASES = (
-    "These forecasts are of different cases: compare paired differences (coherence compare), not "
-    "the scores."
-)
+RMSE = " RMSE: distance to the exact posterior (root mean square)."
 _RMSE = "calibration:rmse"
 
 
@@ -152,34 +143,17 @@ def forecast_table(evaluations: Sequence[EvaluationReport]) -> Table | None:
         | {"name": _name_of(*(row[key] for key in KEY), several=several)}
         for row in table.to_dict("records")
     ]
-    two_states, exact = (table["n_states"] == 2).any(), table["rmse"].notna().any()
-    remarks = [
-        SCORES_NOTE,
-        PARTS_NOTE if two_states else "",
-        RMSE_NOTE if exact else "",
-        AVERAGED if two_states and (table["n_rows"] > table["n_contexts"]).any() else "",
-        SEVERAL_STATES_NOTE if (table["n_states"] > 2).any() else "",
-        DIFFERENT_CASES if _different_cases(evaluations) else "",
-    ]
+    exact = table["rmse"].notna().any()
     columns = [*_COLUMNS, _number("rmse", "RMSE", ends=True)] if exact else _COLUMNS
-    title, caption = "Forecasts, the best first", " ".join(filter(None, remarks))
-    found = build_table(rows, columns, title=title, caption=caption)
-    return replace(found, name="scores-1", label="Scores 1")
+    averaged = bool((table["n_rows"] > table["n_contexts"]).any())
+    caption = f"{CAPTION}{AVERAGED * averaged}{RMSE * bool(exact)}"
+    title = "Forecasts, the best first"
+    return build_table(
+        rows, columns, name="scores-1", label="Scores 1", title=title, caption=caption
+    )
 
 
 def _name_of(task: str, model: str, prompt: str, *, several: bool) -> str:
     if not several:
         return evaluation_name(task, model)
     return " · ".join([*([evaluation_name(task, model)] if task or model else []), clean(prompt)])
-
-
-def _different_cases(evaluations: Sequence[EvaluationReport]) -> bool:
-    """Tell whether forecasters of one task were asked about different cases."""
-    first: dict[str, frozenset[Any]] = {}
-    for evaluation in evaluations:
-        for result in evaluation.scored:
-            scores: Any = result.fitted
-            cases = frozenset(scores.losses.index)
-            if first.setdefault(evaluation.task, cases) != cases:
-                return True
-    return False

@@ -44,6 +44,7 @@ COLUMNS = (
 )
 """Columns of results.parquet of a paper, from `coherence.result.CheckResult.to_row` but the first
 three."""
+_NO_ISOTONIC = "calibration takes chosen actions, and a belief in one of two states"
 _PAPER_ORDER = (REFERENCE, "mse", "absolute", "bayes")
 
 EvaluationResult = tuple[str, str, CheckResult]
@@ -155,7 +156,8 @@ def _isotonic(evaluation: EvaluationRows, published: bool, rng: int) -> CheckRes
     except InputError as error:  # of what cannot be calibrated
         what, size = "information after isotonic calibration", (data.n_rows, 0, data.n_dropped)
         blank = CheckResult(ISOTONIC, what, math.nan, "nats", None, math.nan, *size)
-        return replace(blank, reason=str(error))
+        lacks = evaluation.policies or not evaluation.in_two_states
+        return replace(blank, reason=_NO_ISOTONIC if lacks else str(error))
 
 
 def _undefined(check: str, what: str, asked: pd.DataFrame, reason: str) -> CheckResult:

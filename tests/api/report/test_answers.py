@@ -1,7 +1,6 @@
 """Pages of answers. Breaks if a long answer fills a page, or an untrusted one becomes markup."""
 
 import html
-import json
 import re
 from functools import partial
 
@@ -93,35 +92,10 @@ def test_a_question_is_shown_once_for_its_case_and_prompt(unit):
 
 # Raw answers in cells
 
-NUMBERS = {f"{at / 100:.2f}": 1 / (at + 7) ** 3 for at in range(101)}
 
-
-def summary_of(text):
-    markup = r'<details class="long"><summary>(.*)</summary><div>(.*)</div></details>'
-    found = re.fullmatch(markup, str(raw_markup(text)), flags=re.DOTALL)
-    return html.unescape(found[1]), html.unescape(found[2])
-
-
-def test_a_distribution_shows_its_most_probable_answers_rounded():
-    text = json.dumps({"No": dict(reversed(NUMBERS.items()))})
-    summary, whole = summary_of(text)
-    most = "0.00 (0.00292), 0.01 (0.00195), 0.02 (0.00137), 0.03 (0.001)"
-    assert summary == f"No: {most} … of 101 answers"
-    assert whole == text
-
-
-def test_what_is_no_distribution_is_text():
-    odd = [json.dumps({"No": NUMBERS | {"0.50": value}}) for value in (7, float("nan"), True)]
-    mixed = [{"No": NUMBERS, "Yes": "0.3"}, {"reason": "x" * 300, "p": 0.3}, [NUMBERS]]
-    bad = [json.dumps({"No": NUMBERS})[:-9], '{"a": ' + "9" * 5000 + "}", '{"a":' * 100_000]
-    for text in (*odd, *map(json.dumps, mixed), *bad, "{}" + " " * 300):
-        assert summary_of(text)[0].endswith(f"… ({len(text)} characters)")
-
-
-@pytest.mark.parametrize("wrap", [str, lambda evil: json.dumps({evil: NUMBERS})])
 @pytest.mark.parametrize("filler", ["", "x" * FOLDED_FROM])
-def test_untrusted_text_stays_text(wrap, filler):
-    shown = str(raw_markup(wrap("</summary><script>alert(1)</script>{0}{x}\x1b[31m") + filler))
+def test_a_long_answer_is_folded_and_stays_text(filler):
+    shown = str(raw_markup("</summary><script>alert(1)</script>{0}{x}\x1b[31m" + filler))
     names = {"summary", "/summary", "div", "/div", 'details class="long"', "/details"}
     assert set(re.findall(r"<([^>]+)>", shown)) <= names
     assert "\x1b" not in shown
