@@ -21,14 +21,14 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 35_083,
-    "coherence/analysis": 3_712,
+    "coherence": 34_960,
+    "coherence/analysis": 3_657,
     "coherence/batteries": 4_063,
     "coherence/checks": 6_340,
     "coherence/cli": 1_682,
     "coherence/decoding": 994,
     "coherence/plots": 1_561,
-    "coherence/report": 4_990,
+    "coherence/report": 4_922,
     "coherence/runs": 5_751,
     "coherence/statistics": 4_089,
     "elicitation": 14_439,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_014,
     "bayesnets": 4_981,
     "benchmarks": 5_933,
-    "tests": 25_985,
+    "tests": 25_959,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* coherence/batteries/*/shown.py "
