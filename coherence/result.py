@@ -372,6 +372,10 @@ class CheckResult:
             )
         return " ".join(notes)
 
+    def summary(self) -> str:
+        """Return what `print` shows."""
+        return str(self)
+
     def plot(self, **options: Any) -> Any:
         """Draw it by the function of `coherence.plots` for its check; return the axes.
 
