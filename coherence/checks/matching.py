@@ -70,6 +70,7 @@ SENTENCES = {
         Form.PERCENT,
     ),
     "difference": estimated("mean of the belief acted on less the stated belief"),
+    "order": estimated("how much more often an option is chosen where it is named first"),
 }
 ASSUMPTIONS = (
     "contexts are independent",
@@ -131,11 +132,11 @@ def matching_estimates(
     -------
     list of MatchingResult
         ``matching:swing`` (the gate; `answered` says how it ended), ``matching:share`` (of the
-        exact posterior in what is acted on) and ``matching:difference`` (acted on minus stated).
-        Where the lower end of the swing is not above .2 the others are NaN. The share is NaN as
-        well, with the reason, of fewer than 20 cases, of reports that were not repeated (unless
-        `computed`), where the posterior is a curve of what is said, and where its interval would be
-        longer than 1.
+        exact posterior in what is acted on), ``matching:difference`` (acted on minus stated) and
+        ``matching:order``. Where the lower end of the swing is not above .2 all others but the
+        order effect are NaN. The share is NaN as well, with the reason, of fewer than 20 cases, of
+        reports that were not repeated (unless `computed`), where the posterior is a curve of what
+        is said, and where its interval would be longer than 1.
 
     Raises
     ------
@@ -165,7 +166,7 @@ def matching_estimates(
     >>> belief = rng.uniform(0.1, 0.9, 40)[case]
     >>> event = rng.random(440) < 1 / (1 + np.exp(20 * (level - belief)))
     >>> action = np.where(event, "event", "lottery")
-    >>> swing, share, difference = matching_estimates(
+    >>> swing, share, difference, order = matching_estimates(
     ...     np.where(np.isnan(level), belief, np.nan), action, level, context=case, computed=True
     ... )
     >>> bool(swing.interval.low > 0.5), bool(abs(difference.statistic) < 0.05), share.reason
@@ -206,18 +207,22 @@ def matching_estimates(
         )
         for name, of in SENTENCES.items()
     }
-    swing = _swing(empty["swing"], answers)
+    swing, orders = _swing(empty["swing"], answers), (answers.first > 0, answers.first < 0)
+    by_order = answers.paired_difference(empty["order"], answers.chose, orders)
     why = few_contexts(table.n_contexts) or table.clusters.too_few or swing.reason
     if not why and not swing.low > LEAST_SWING:
         ends = (round(each, 3) + 0.0 for each in (swing.statistic, swing.low))  # no -0.000
         why = UNANSWERED.format(*ends, least=LEAST_SWING)
+        if not math.isnan(gain := by_order.statistic):
+            why += f"; an option gains {gain:.3f} from being named first"
     swing = replace(swing, reason=why, answered=not why)
     if why:
-        return [swing, *(replace(empty[name], reason=why) for name in ("share", "difference"))]
+        share, difference = (replace(empty[name], reason=why) for name in ("share", "difference"))
+        return [swing, share, difference, by_order]
     found = _jackknife(answers)
     value, interval = found["difference"]
     difference = replace(empty["difference"], statistic=value, interval=interval)
-    return [swing, _share(empty["share"], answers, found), difference]
+    return [swing, _share(empty["share"], answers, found), difference, by_order]
 
 
 def _signs(values: Any, name: str, labels: tuple[str, str], asked: Any) -> Floats:
@@ -428,7 +433,7 @@ def _of_evaluation(data: EvaluationData) -> list[MatchingResult]:
     asked = asked_of(data, level="level", exact="p_true", order="order", frame="frame")
     results = matching_estimates(**asked | {"frame": asked["frame"].fillna(EVENT)})
     results = [replace(each, n_dropped=each.n_dropped + data.n_dropped) for each in results]
-    return results if results[0].answered else results[:1]
+    return results if results[0].answered else [results[0], results[-1]]
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:

@@ -73,7 +73,7 @@ def test_the_planted_weight_is_found_and_said():
 def test_of_who_does_not_answer_the_chance_nothing_is_ranked_or_drawn():
     """Breaks if a position bias gets a belief, a weight, or a place among others."""
     found, evaluation = matching(table(first=1.0))
-    assert found.keys() == {"swing"}
+    assert found.keys() == {"swing", "order"}
     assert found["swing"].settings["answered"] is False
     assert "not answer the stated chance" in evaluation.conclusion[0]
     assert "e-swing" in [figure.key for figure in evaluation_figures(evaluation, "e")]

@@ -67,6 +67,8 @@ def test_order_and_ambiguity_aversion_move_neither_belief_nor_weights():
     other = found(policies(STATED, order=2.0, aversion=0.1))
     assert other["difference"].statistic == pytest.approx(plain["difference"].statistic, abs=5e-3)
     assert other["share"].statistic == pytest.approx(0.0, abs=5e-3)
+    assert plain["order"].statistic == pytest.approx(0.0, abs=1e-12)
+    assert other["order"].statistic > 0.05
 
 
 @pytest.mark.parametrize(
