@@ -5,7 +5,6 @@ What stands in front is the screen of a few evaluations; what follows in detail 
 that of the primary test: no other row has one, and nothing but the verdict concludes.
 """
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +35,6 @@ from coherence.report.document import (
     Table,
     build_table,
     count,
-    table_of_texts,
 )
 from coherence.report.effects import in_order, long_table, question_sentences, short_table
 from coherence.report.evaluation import (
@@ -46,7 +44,7 @@ from coherence.report.evaluation import (
     little_sentence,
     moves_sentence,
 )
-from coherence.report.json import command, to_plain
+from coherence.report.json import command
 from coherence.report.next_steps import next_step
 from coherence.report.scores import forecast_table, forecasts_alone, not_scored, scores_sentence
 from coherence.report.verdicts import REJECTS
@@ -470,7 +468,7 @@ def details_of(
         yield Fold(title, tuple(further))
     if page and evaluation.results:
         yield Fold(
-            "Hypotheses, assumptions and settings of each check",
+            "Hypotheses and assumptions of each check",
             (Notes(tuple(map(_hypothesis, evaluation.results))),),
         )
 
@@ -586,7 +584,6 @@ def _hypothesis(result: CheckResult) -> str:
         "Estimates" if result.pvalue is None else "Null hypothesis": result.null,
         "Assumes": "; ".join(each.rstrip(".") for each in result.assumptions),
         "Interval": "" if result.interval is None else result.interval.method,
-        "Settings": ", ".join(" = ".join(pair) for pair in _settings(result.settings)),
     }
     return f"{result.check}. " + " ".join(f"{name}: {text}." for name, text in said.items() if text)
 
@@ -621,21 +618,5 @@ def answers_table(evaluation: EvaluationReport) -> Table:
 def _again(settings: Mapping[str, Any]) -> Iterator[Part]:
     """Yield how to get the numbers again."""
     told = "The same table, version and seed give the same numbers, on any number of processors:"
-    parts: list[Part] = [Paragraph(told), Command(command(settings))]
-    # The number of processes changes no result, and would change the bytes of the page.
-    shown = _settings({name: value for name, value in settings.items() if name != "n_jobs"})
-    if shown:
-        parts.append(table_of_texts(["setting", "value"], shown, n_labels=2, title="Settings"))
-    yield Fold("How to get these numbers again", tuple(parts))
-
-
-def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return names and values of settings as text, by name."""
-    shown = []
-    for name, value in sorted(settings.items()):
-        if value is None:
-            value = NOT_GIVEN
-        elif not isinstance(value, str):
-            value = json.dumps(to_plain(value), sort_keys=True, ensure_ascii=False)
-        shown.append((clean(name), clean(value)))
-    return shown
+    parts = (Paragraph(told), Command(command(settings)))
+    yield Fold("How to get these numbers again", parts)

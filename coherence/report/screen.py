@@ -9,13 +9,12 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, takewhile
+from itertools import takewhile
 from textwrap import fill
 
 from rich.box import Box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.measure import Measurement
 from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table as Grid
@@ -40,7 +39,6 @@ MORE = "--full, or report.html with --out DIR"
 
 MIN_WIDTH, MAX_WIDTH, PIPE_WIDTH = 60, 120, 100
 _WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
-_PART = re.compile(r"[^\s/_:·-]*(?:[/_:·-]+\s*|\s+|$)")
 GAP = 2  # blanks between columns
 _LONGEST = 200  # characters of a name that a cell shows
 _HEADING = "\ue000"  # stands for a heading among rows; `clean` leaves it in no text of others
@@ -82,37 +80,6 @@ def as_text(text: str, style: str = "") -> Text:
 def as_cell(text: str, style: str = "") -> Text:
     """Return safe text of a cell, cut where it is very long."""
     return Text(clean(text, limit=_LONGEST), style=style, overflow="fold")
-
-
-@dataclass(frozen=True)
-class Name:
-    """A name in a cell, broken at its blanks, behind its signs where a word is too long."""
-
-    text: str
-    style: str = ""
-
-    @property
-    def parts(self) -> list[str]:
-        """What stands between two places where it may be broken."""
-        return _PART.findall(clean(self.text, limit=_LONGEST))
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """Return the widths of the longest part and of the whole."""
-        sizes = [cell_len(part) for part in self.parts] or [0]
-        return Measurement(max(sizes), sum(sizes)).with_maximum(options.max_width)
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """Yield as few lines as hold the parts."""
-        lines, width = [""], options.max_width
-        words = re.findall(r"\S+\s*", clean(self.text, limit=_LONGEST))
-        whole = [
-            [word] if cell_len(word.rstrip()) <= width else _PART.findall(word) for word in words
-        ]
-        for part in chain(*whole):
-            if lines[-1] and cell_len((lines[-1] + part).rstrip()) > width:
-                lines.append("")
-            lines[-1] += part
-        yield from (Text(line.rstrip(), style=self.style, overflow="fold") for line in lines)
 
 
 def render_parts(
@@ -272,11 +239,12 @@ def _least_width(table: Table, at: int) -> int:
     heading = table.columns[at].title.split()
     cells = [clean(row[at].text, limit=_LONGEST) for row in table.rows]
     if not table.columns[at].is_number:
-        # Names are whole where they are short.
+        # Names are whole where they are short, and longer words may be broken.
+        short = (at == 0 and len(cell) <= _SHORT for cell in cells)
         cells = [
-            part.rstrip()
-            for cell in cells
-            for part in ([cell] if at == 0 and len(cell) <= _SHORT else Name(cell).parts)
+            part[:_SHORT]
+            for cell, whole in zip(cells, short, strict=True)
+            for part in ([cell] if whole else cell.split())
         ]
     return max(map(cell_len, [*heading, *cells]), default=0)
 
@@ -306,7 +274,7 @@ def _grid(table: Table, shown: Sequence[int], width: int) -> Grid:
             grid.add_section()
         style = "bold" if number in table.strong else ""
         first, *others = (
-            (as_cell if table.columns[at].is_number else Name)(
+            as_cell(
                 f"{row[at].text} *{notes[row[at].note]}" if row[at].note else row[at].text, style
             )
             for at in shown
