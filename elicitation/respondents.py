@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,7 +152,7 @@ class Agent(Respondent):
 def respondents_of(options: ModelOptions) -> list[Respondent]:
     """Return whom ``--model`` names; refuse hosted ones beside others, and one twice.
 
-    Folders that have one name are called by their paths.
+    Folders may have one name: as much of the path as tells them apart is added.
     """
     from coherence.errors import InputError
     from elicitation.models.base import provider_of
@@ -173,7 +174,10 @@ def respondents_of(options: ModelOptions) -> list[Respondent]:
     # The last name, not the target of a link: linking tells two folders of one name apart.
     names = [place.absolute().name.removesuffix(".gguf") for place in places]
     if len(set(names)) < len(names):
-        names = [place.as_posix() for place in places]
+        tails = (
+            [Path(*place.resolve().parts[-n:]).as_posix() for place in places] for n in count(2)
+        )
+        names = next(each for each in tails if len(set(each)) == len(each))
     return [Local(options, place, name) for place, name in zip(named, names, strict=True)]
 
 
