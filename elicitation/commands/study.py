@@ -39,11 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask, count or report."""
+    from coherence.errors import InputError
     from elicitation.study import check_sessions, load_study, render_outlook, write_study_report
 
     folder = Path(args.file).with_suffix("") if args.out is None else Path(args.out)
     study = load_study(args.file, folder)
-    _check_folder(folder, args.file)
+    if folder == Path(args.file):
+        raise InputError(
+            f"--out DIR is missing: the folder of {folder} would have the name of the file. Name one."
+        )
     there, done = True, None
     if args.action == "run":
         check_sessions(study.sessions)
@@ -55,15 +59,6 @@ def run(args: argparse.Namespace) -> int:
         with workers(args):
             write_study_report(study, folder, n_jobs=args.n_jobs)
     return 1 if done and done.failures else 0
-
-
-def _check_folder(folder: Path, file: str) -> None:
-    from coherence.errors import InputError
-
-    if folder == Path(file):
-        raise InputError(
-            f"--out DIR is missing: the folder of {file} would have the name of the file. Name one."
-        )
 
 
 def _ask(study: "Study", folder: Path) -> "tuple[Done, bool]":
