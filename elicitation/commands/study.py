@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     study = load_study(args.file, folder)
     if folder == Path(args.file):
         raise InputError(
-            f"--out DIR is missing: the folder of {folder} would have the name of the file. Name one."
+            f"--out DIR is missing: the folder would have the name of the file {folder}. Name one."
         )
     there, done = True, None
     if args.action == "run":
