@@ -4,7 +4,6 @@ Progress is a bar on a terminal and, of sessions, now and then a line elsewhere.
 """
 
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
@@ -22,7 +21,6 @@ import os
 from coherence.printable import PLAIN
 
 SECONDS_BETWEEN_LINES = 15.0
-SECONDS_BETWEEN_TICKS = 1.0
 _STAGE = "{desc}{elapsed}"
 
 
@@ -94,22 +92,8 @@ def step_progress(unit: str, first: str = "") -> Iterator[Progress]:
         if bar.disable:
             yield show
             return
-        # A step may take minutes, in which nobody calls.
-        over = threading.Event()
-        ticking = threading.Thread(target=_tick, args=(bar, over), daemon=True)
-        ticking.start()
-        try:
-            with redirect_stderr(cast("TextIO", DummyTqdmFile(sys.stderr))):
-                yield show
-        finally:
-            over.set()
-            ticking.join()
-
-
-def _tick(bar: "tqdm[Any]", over: threading.Event) -> None:
-    """Draw a bar every second."""
-    while not over.wait(SECONDS_BETWEEN_TICKS):
-        bar.refresh()
+        with redirect_stderr(cast("TextIO", DummyTqdmFile(sys.stderr))):
+            yield show
 
 
 def time_left(n_done: int, n_left: int, seconds: float) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup, escape
 
-from coherence.printable import significant
+from coherence.printable import counted, significant
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.page import environment
 from coherence.report.wording import NOT_GIVEN, clean, evaluation_heading, visible
@@ -84,7 +84,8 @@ def answer_pages(
         [f"{key}-page-{page + 1}.html" for page in range(n_pages)],
     )
     summary = list(dict.fromkeys(name for case in cases for name in case["summary"]))
-    note = _shown_note(len(cases), len(contexts), moved=bool(added))
+    which = "those that move the result most first" if added else "in table order"
+    note = f"{len(cases)} of {counted(len(contexts), 'case')}, {which}."
     about = {"shown_note": note, "columns": summary, "cases": cases, "pages": page_names}
     yield f"{key}.html", index.render(**about, per_page=PER_PAGE, missing=NOT_GIVEN, **shared)
     template = environment().get_template("answers.html.j2")
@@ -121,17 +122,6 @@ def _state_names(evaluation: EvaluationReport, states: Iterable[Any]) -> list[An
     unnamed = evaluation.rows.states or evaluation.state_names == EvaluationReport.state_names
     names = {} if unnamed else dict(enumerate(evaluation.state_names))
     return [names.get(state, state) for state in states]
-
-
-def _shown_note(n_shown: int, n: int, *, moved: bool) -> str:
-    """Say which cases are shown, and in which order."""
-    if n == 1:
-        return "The one case of the table."
-    if n_shown == n:
-        order = "those that move the result most first" if moved else "in table order"
-        return f"All {n} cases, {order}."
-    which = "those that move the result most" if moved else "evenly spaced in table order"
-    return f"{n_shown} of {n} cases, {which}."
 
 
 # Answers
