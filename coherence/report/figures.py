@@ -21,10 +21,9 @@ from coherence.plots.style import action_colours, shared_spans
 from coherence.report.document import Figure
 from coherence.report.evaluation import FEW, EvaluationReport, evaluation_key
 from coherence.report.scores import PARTS
-from coherence.report.wording import belief_noun, clean, format_numbers, with_interval
-from coherence.result import LEVEL, CheckResult, Interval
+from coherence.report.wording import belief_noun, clean, format_numbers
+from coherence.result import LEVEL, CheckResult
 from coherence.statistics.figure_tables import EXACT
-from coherence.statistics.report_noise import Reports
 
 MOST_PAIRS = 6
 MOST_ACTIONS = 4
@@ -110,36 +109,12 @@ def _states(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figur
         "more cases they hold, with 95% intervals over cases.",
         "Each person is compared at the own belief." if test.n_persons is not None else "",
         f"{test.left_out}: left out." if test.left_out else "",
-        _gap(test),
         "Panels differ in their scale." if len(set(scales)) > 1 else "",
         f"Of {n} actions, those with the widest gaps." if n > max(len(actions), 2) else "",
     )
     lines = -(-len(actions) // state_plot.PANELS_BESIDE)
     text = " ".join(filter(None, caption))
     yield Figure(f"{key}-states", AT_EQUAL_BELIEF, text, draw, 0.7 + 2.9 * lines, further=False)
-
-
-def _gap(test: Sufficiency) -> str:
-    """Say what the gap between the lines is over all beliefs, as the test estimates it."""
-    if test.interval is None or math.isnan(test.statistic):
-        return ""
-    action = clean(test.action or "the action")
-    if test.turns:
-        return "The gap turns: no one number of points sums it up."
-    size, interval, more = test.statistic, test.interval, "more"
-    if size < 0:
-        size, interval, more = -size, Interval(-interval.high, -interval.low), "less"
-    of_all = (
-        f'Over all beliefs, "{action}" is {with_interval(size, interval, " points")} {more} '
-        "frequent where the state is sure to hold than where it is sure not to."
-    )
-    if test.allowed and abs(test.allowed) >= 0.005:
-        of_all += (
-            f" As much as {format_numbers([100 * abs(test.allowed)])[0]} points may be rounding "
-            f"{'and noise ' * (test.reports == Reports.DIFFER)}of reports, for which interval and "
-            "test allow."
-        )
-    return of_all
 
 
 def _drawn(table: pd.DataFrame) -> list[object]:
@@ -192,10 +167,10 @@ def _pairs(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure
     scales = shared_spans([result_plot.shown_shares(bins) for bins in binned])
     some = f" Of {len(pairwise)} pairs {MOST_PAIRS} are drawn." * (len(pairwise) > MOST_PAIRS)
     widest = max(scales, key=lambda span: span[1] - span[0])
-    for number, (result, bins, scale) in enumerate(zip(shown, binned, scales, strict=True), 1):
+    for number, (result, scale) in enumerate(zip(shown, scales, strict=True), 1):
         draw = partial(result_plot.plot_pairwise_choice, result, noun=noun, title="", scale=scale)
         other = " Its axis of shares is not that of the figures beside it."
-        caption = _pair_caption(result, bins) + other * (scale != widest) + some
+        caption = _pair_caption(result) + other * (scale != widest) + some
         title = result_plot.title_of_pair(result.pair)
         yield Figure(f"{key}-pair-{number}", title, caption, draw)
 
@@ -206,7 +181,7 @@ def _evidence(result: CheckResult) -> tuple[float, float]:
     return pvalue, 0.0 if math.isnan(result.statistic) else -result.statistic
 
 
-def _pair_caption(result: MonotoneResult, bins: pd.DataFrame) -> str:
+def _pair_caption(result: MonotoneResult) -> str:
     details = result.details
     violated = details["violation"].astype(bool)
     significant = int((violated & details["significant"].astype(bool)).sum())
@@ -214,19 +189,11 @@ def _pair_caption(result: MonotoneResult, bins: pd.DataFrame) -> str:
     # The direction was then chosen by the data, and the caption says which it was.
     if expected == "either":
         expected = f"monotone (tested as {result.direction_tested or expected})"
-    policies = "se_j" in details
-    sizes = "no choices"
-    if len(bins):
-        # Sums of probabilities may be far below one.
-        least, most = (
-            f"{n:.2g}" if policies else f"{n:.0f}" for n in bins["n"].agg(["min", "max"])
-        )
-        sizes = f"{least} to {most} choices"
     bars = "Bars: 95% intervals over cases. " if "low_j" in details else ""
     return (
         f"Expected to be {expected}. {violated.sum()} of {len(details)} pairs of bins are "
         f"reversed, {significant} significantly{' (dashed)' if significant else ''}. "
-        f"{bars}Area of the points: {sizes}{' to be expected' if policies else ''} in a bin."
+        f"{bars}Area of the points: choices in a bin."
     )
 
 
@@ -331,18 +298,11 @@ def _forest(key: str, pairs: Sequence[tuple[EvaluationReport, CheckResult]]) -> 
         {"task": evaluation.task, "model": evaluation.model, **result.to_row()}
         for evaluation, result in shown
     ]
-    without = sum(math.isnan(effect["low"]) for effect in effects)
     check = pairs[0][1].check
     caption = (
         f"Effect of {clean(check)} in each evaluation with its 95% interval; full where the test "
         f"rejects (p at most {LEVEL})."
     )
-    if any(result.component for _, result in shown):
-        caption += (
-            " Each is the difference in one action, of choices that which rises most with the "
-            "belief in its evaluation, which the results name."
-        )
-    caption += f" {without} effects have no interval." if without else ""
     caption += f" Of {len(pairs)} evaluations, the {half} at each end are drawn." if cut else ""
     draw = partial(result_plot.plot_forest, pd.DataFrame(effects), title="")
     height = result_plot.height_of_forest(len(effects))
