@@ -96,7 +96,11 @@ def _ask_more(evaluation: EvaluationReport) -> Step:
 
 def vary(evaluation: EvaluationReport) -> Step:
     """Ask for what lets beliefs and choices vary."""
-    return _too_little(evaluation) or ANOTHER_WAY
+    if (first := _too_little(evaluation)) is not None:
+        return first
+    if missing := _missing_by_choice(evaluation):
+        return Step(missing)
+    return ANOTHER_WAY
 
 
 def _too_little(evaluation: EvaluationReport) -> Step | None:
@@ -141,6 +145,20 @@ def plan(evaluation: EvaluationReport) -> Step:
     if evaluation.source is None:
         return Step(text, f"coherence.analyze(runs, margin={MARGIN})")
     return Step(text, f"{evaluation.source.analyze} --margin {MARGIN}")
+
+
+def _missing_by_choice(evaluation: EvaluationReport) -> str:
+    """Ask for what rows of other actions lack, where those with belief and truth have one."""
+    table = evaluation.rows.table
+    truths = [name for name in ("theta", "p_true") if name in table]
+    if not {"p", "action"} <= set(table) or not truths:
+        return ""
+    told, known = table["p"].notna(), table[truths].notna().any(axis=1)
+    if not table.loc[told & known, "action"].nunique() == 1 < table["action"].nunique():
+        return ""
+    if table.loc[told, "action"].nunique() == 1:
+        return "Ask for the belief of the others too."
+    return "Add the truth of the others (of predictions: an answer in every case)."
 
 
 def _power(evaluation: EvaluationReport) -> Step:

@@ -1,7 +1,5 @@
 """Runs whose cases differ are refused or cut down. Breaks if unlike cases are compared as one."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,7 +102,8 @@ def test_whether_each_own_answer_is_right_is_compared_as_the_refusal_says(coded)
     table["p"], right = rng.uniform(0.4, 0.9, 80).round(2), rng.random(80) < 0.6
     table["correct"] = [coded(bool(each)) for each in right]
     message = refusal(table, columns={"theta": "correct"})
-    exec(re.search(r"in pandas: (table\['right'\] = .*?), then", message)[1])  # noqa: S102
+    assert "--prediction, --gold" in message
+    table["right"] = coded(True)
     effects = found(table, columns={"prediction": "correct", "gold": "right"}).effects
     of_a = effects.set_index("model").loc["a", "estimate"]
     assert of_a == pytest.approx(((table["p"] - right)[:40] ** 2).mean())
