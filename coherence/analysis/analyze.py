@@ -40,9 +40,9 @@ from coherence.runs import needs
 from coherence.runs.columns import Reading
 from coherence.runs.notes import Code, Level, Note, not_run, warning
 from coherence.runs.runs import REFERENCE, Runs
-from coherence.statistics.discrimination import clustered_auc
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_seed
+from coherence.statistics.shares import clustered_auc
 
 
 @dataclass(frozen=True)

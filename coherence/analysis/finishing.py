@@ -32,7 +32,7 @@ from coherence.runs.check import missing_label_notes
 from coherence.runs.notes import Note
 from coherence.runs.states import STATE_NAMES, label_text, named_states
 from coherence.statistics.figure_tables import figure_tables, over_contexts
-from coherence.statistics.multiplicity import benjamini_hochberg, holm
+from coherence.statistics.pvalues import benjamini_hochberg, holm
 from coherence.statistics.report_noise import ReportNoise
 
 

@@ -42,22 +42,20 @@ from coherence.statistics.evaluation import (
 )
 from coherence.statistics.knn import calibrated, nearest_information
 from coherence.statistics.permutation import (
-    Contexts,
-    contexts_of,
-    permutation_blocks,
-    permutation_test,
-    settled_by_groups,
-    too_few,
-)
-from coherence.statistics.resample import Seed, check_stream, percentile_interval
-from coherence.statistics.windows import (
     Choices,
+    Contexts,
     chosen,
+    contexts_of,
     local_information,
     moved,
+    permutation_blocks,
+    permutation_test,
     ranked,
+    settled_by_groups,
+    too_few,
     window_size,
 )
+from coherence.statistics.resample import Seed, check_stream, percentile_interval
 
 NULL = (
     "given the belief, the {action} of a context is independent of its truth: I({action}; truth | "

@@ -26,7 +26,7 @@ from coherence.runs.needs import DRAWN_CHOICES
 from coherence.runs.notes import not_run
 from coherence.statistics.adjustment import differences, left_over, orthonormal
 from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
-from coherence.statistics.exact import SMALLEST, calibration_pvalue
+from coherence.statistics.pvalues import SMALLEST, calibration_pvalue
 from coherence.statistics.resample import (
     NUMBERS_HELD,
     Seed,

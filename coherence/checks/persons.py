@@ -22,9 +22,9 @@ from coherence.checks.sufficiency_result import SEPARATED, Sufficiency, lack_of
 from coherence.inputs import Codes, Floats, require
 from coherence.result import EXACT_REPORT, Estimate, Interval, Lack
 from coherence.statistics.evaluation import EvaluationData, one_dimensional, separated
+from coherence.statistics.figure_tables import shares_by_side, sides_of
 from coherence.statistics.report_noise import Reports, kind_of_reports
 from coherence.statistics.resample import less_means
-from coherence.statistics.state_shares import shares_by_side, sides_of
 
 OWN_BELIEF = "own belief"
 """Name of the test."""

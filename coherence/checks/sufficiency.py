@@ -49,6 +49,7 @@ from coherence.statistics.evaluation import (
     one_dimensional,
     separated,
 )
+from coherence.statistics.figure_tables import shares_along
 from coherence.statistics.permutation import Contexts, by_context, contexts_of, settled_by_groups
 from coherence.statistics.report_noise import (
     Reports,
@@ -83,7 +84,6 @@ from coherence.statistics.sequences import (
     shares_reached,
     too_few_neighbours,
 )
-from coherence.statistics.state_shares import shares_along
 
 NAME = "sufficiency"
 SEQUENCES, PERMUTED = "direction and turn", "permuted blocks"

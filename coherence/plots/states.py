@@ -32,7 +32,7 @@ from coherence.runs.audit import STATED
 from coherence.runs.runs import Runs
 from coherence.runs.states import STATE_NAMES, named_states
 from coherence.statistics.evaluation import as_choices
-from coherence.statistics.state_shares import state_shares
+from coherence.statistics.figure_tables import state_shares
 
 PANELS_BESIDE = 2
 """Panels in a line: more would make them or their letters small."""

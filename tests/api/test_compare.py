@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from coherence import analyze, compare, simulate
-from coherence.statistics.multiplicity import holm
+from coherence.statistics.pvalues import holm
 
 ACCURACY = ["calibration:rmse", "calibration:brier"]
 

@@ -13,7 +13,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import mutual_info_score
 
 from coherence.statistics.knn import RESOLUTION, as_levels, calibrated, nearest_information
-from coherence.statistics.windows import chosen, local_information, moved, ranked
+from coherence.statistics.permutation import chosen, local_information, moved, ranked
 
 GOLDEN = json.loads(
     (Path(__file__).parent / "golden" / "knncmi_several_columns.json").read_text(encoding="utf-8")

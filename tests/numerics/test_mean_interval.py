@@ -19,7 +19,7 @@ from coherence.statistics.mean_interval import (
     median_interval,
     why_none,
 )
-from coherence.statistics.multiplicity import benjamini_hochberg, holm
+from coherence.statistics.pvalues import benjamini_hochberg, holm
 from coherence.statistics.shares import NORMAL_QUANTILE, context_shares, wilson_interval
 
 

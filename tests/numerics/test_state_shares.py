@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from coherence import simulate, sufficiency_test
+from coherence.statistics.figure_tables import CONTEXTS_PER_SIDE, shares_by_side, sides_of
 from coherence.statistics.sequences import Line, beyond_belief
-from coherence.statistics.state_shares import CONTEXTS_PER_SIDE, shares_by_side, sides_of
 
 
 def shares_of(rows, **changes):

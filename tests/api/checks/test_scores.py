@@ -10,7 +10,7 @@ from scipy import stats
 
 import coherence
 from coherence.errors import InputError, SchemaError
-from coherence.statistics.discrimination import clustered_auc
+from coherence.statistics.shares import clustered_auc
 
 
 def scored(belief, truth, **options):

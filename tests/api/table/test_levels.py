@@ -7,7 +7,7 @@ import pytest
 from coherence import InputError, SchemaError, analyze, read_runs, simulate, write_runs
 from coherence.cli.main import main
 from coherence.runs.read import validate_runs
-from coherence.statistics.exact import calibration_pvalue
+from coherence.statistics.pvalues import calibration_pvalue
 
 
 def asked(**columns):
