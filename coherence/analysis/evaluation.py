@@ -21,8 +21,7 @@ from coherence.runs.columns import ACTION_PREFIX, DRAWN, RECORDED, STATE_PREFIX,
 from coherence.runs.notes import Code, Level, Note
 from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import folded, known_pair, names_of_state, typed_option, zero_or_one
-from coherence.statistics.evaluation import EvaluationData, evaluation_data
-from coherence.statistics.own_answer import OwnAnswer
+from coherence.statistics.evaluation import EvaluationData, OwnAnswer, evaluation_data
 from coherence.statistics.pvalues import SMALLEST, calibration_pvalue
 from coherence.statistics.report_noise import ReportNoise, noise_bias, report_noise
 

@@ -37,7 +37,7 @@ from coherence.runs.states import (
     unknown_pair,
     zero_or_one,
 )
-from coherence.statistics.own_answer import own_answer
+from coherence.statistics.evaluation import own_answer
 
 _REPEATED = (
     "every row is a case of its own, although rep counts repetitions: they were taken as "

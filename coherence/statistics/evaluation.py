@@ -33,6 +33,7 @@ from coherence.inputs import (
 from coherence.runs.read import told_apart
 from coherence.runs.runs import Runs
 from coherence.runs.states import (
+    compared_labels,
     in_order,
     labels_error,
     named_state,
@@ -40,11 +41,29 @@ from coherence.runs.states import (
     unknown_pair,
     zero_or_one,
 )
-from coherence.statistics.own_answer import OwnAnswer, own_answer
 from coherence.statistics.resample import Clusters, context_means, groups_of_contexts
 
 RESOLVED = 1e-9  # below which posteriors are equal
 UNKNOWN = -1  # code of what a row does not have
+_BOTH = 0.2  # share of other answers than the commonest, for being right to part from the truth
+_SURE = 2.5  # standard errors by which it goes with being right
+_BELOW = 0.25  # share of confidences below one half, as of answers that are talked out of
+_RISES = 0.4  # correlation with the answer that a belief has and a confidence seldom
+_FEWEST = 10  # cases in which the state is denied
+_DENIED, _RARELY_LOW = 0.1, 0.1  # shares of answers that deny it, and of beliefs below one half
+_APART = 0.2  # correlation of a confidence with the answer at the most, where it is never low
+
+
+@dataclass(frozen=True)
+class OwnAnswer:
+    """What tells that beliefs are confidences in the own answer."""
+
+    state: object  # label of the state that the belief would be in
+    why: str
+
+    def sentence(self, belief: str) -> str:
+        """Say it, without a full stop; `belief` is what the column is called."""
+        return f"{belief} looks like the confidence in the own answer: {self.why}"
 
 
 @dataclass(frozen=True)
@@ -172,44 +191,41 @@ class EvaluationData:
             return self
         kept = np.flatnonzero(np.bincount(self.context[rows], minlength=self.n_contexts))
         truth, states, of_states = _seen(self.truth[rows], self.states)
-        action, actions, policy = self.action, self.actions, self.policy
-        if policy is not None:
-            chosen = seen_policies(policy[rows], actions)
-            action, actions, policy = chosen.codes, chosen.labels, chosen.probabilities
-        elif action.size:
-            action, actions, _ = _seen(action[rows], actions)
-        features = None if self.features is None else self.features[rows]
-        if features is not None:
-            features = features.dropna(axis="columns", how="all")
-            features = None if features.empty else features
+        chosen = Actions(self.action, self.actions, self.policy)
+        if self.policy is not None:
+            chosen = seen_policies(self.policy[rows], self.actions)
+        elif self.action.size:
+            chosen = Actions(*_seen(self.action[rows], self.actions)[:2])
+        of_rows: dict[str, Any] = {
+            name: None if values is None else values[rows]
+            for name in ("exact", "posterior", "person", "drawn", "features")
+            for values in [getattr(self, name)]
+        }
+        if of_rows["person"] is not None:
+            of_rows["person"] = np.unique(of_rows["person"], return_inverse=True)[1]
+        if of_rows["features"] is not None:
+            features = of_rows["features"].dropna(axis="columns", how="all")
+            of_rows["features"] = None if features.empty else features
         group, groups = self.group, self.groups
         if group is not None:
             group, groups, _ = _seen(group[kept], groups)
-        positive = self.positive_code
+        positive, seen = self.positive_code, np.flatnonzero(of_states[:-1] >= 0)
         return replace(
             self,
             belief=self.belief[rows],
-            action=action,
-            left_out=tuple(label for label in self.actions if label not in actions),
+            action=chosen.codes,
+            left_out=tuple(label for label in self.actions if label not in chosen.labels),
             truth=truth,
             context=_seen(self.context[rows], self.contexts)[0],
-            actions=actions,
+            actions=chosen.labels,
             states=states,
             contexts=tuple(self.contexts[code] for code in kept),
-            policy=policy,
-            exact=None if self.exact is None else self.exact[rows],
-            posterior=None if self.posterior is None else self.posterior[rows],
+            policy=chosen.probabilities,
             positive_code=None if positive is None else int(of_states[positive]),
             group=group,
             groups=groups,
-            person=None
-            if self.person is None
-            else np.unique(self.person[rows], return_inverse=True)[1],
-            drawn=None if self.drawn is None else self.drawn[rows],
-            features=features,
-            column_of=tuple(self.column_of[code] for code in np.flatnonzero(of_states[:-1] >= 0))
-            if self.column_of
-            else (),
+            column_of=tuple(self.column_of[code] for code in seen) if self.column_of else (),
+            **of_rows,
         )
 
     def with_exact_state(self) -> "EvaluationData":
@@ -391,11 +407,11 @@ def evaluation_data(
     if truth is not None:
         truths, states = _as_known_codes(truth, "truth", n_rows, missing=missing)
     order = "belief, truth" if action is None else "belief, action, truth"
+    kinds = [] if chosen.probabilities is not None else [("action", chosen.labels)]
     if checked.ndim == 1 or len(states) > checked.shape[1]:  # columns are labels by themselves
-        error = labels_error("truth", states, len(contexts), order=order)
-        require(not error, error)
-    if chosen.probabilities is None:
-        error = labels_error("action", chosen.labels, len(contexts), order=order)
+        kinds.insert(0, ("truth", states))
+    for name, of in kinds:
+        error = labels_error(name, of, len(contexts), order=order)
         require(not error, error)
     if one_truth and len(states) > 1:
         known = truths != UNKNOWN
@@ -407,8 +423,7 @@ def evaluation_data(
         f"positive names the state of a belief in one; received {positive!r} with beliefs over "
         f"{checked.shape[-1]} states. Leave it out.",
     )
-    code, confidence = None, None
-    named = truths, states
+    code, confidence, named = None, None, (truths, states)
     if in_one and states:
         truths, states, code = _oriented(truths, states, positive, labels)
         if code is None and oriented and len(states) == 2:
@@ -442,28 +457,21 @@ def evaluation_data(
 
 
 def _own_answer(
-    belief: Floats,
-    chosen: Actions,
-    truth: Codes,
-    states: Sequence[Any],
-    state: Any,
-    context: Codes,
+    belief: Floats, chosen: Actions, truth: Codes, states: Sequence[Any], state: Any, case: Codes
 ) -> OwnAnswer | None:
     """Hold beliefs in one state against answers and truths, in the rows that have both."""
-    action, actions = chosen.codes, chosen.labels
+    action = chosen.codes
     if chosen.probabilities is not None:  # the answer is the most probable one
         unknown = np.isnan(chosen.probabilities).any(axis=1)
         action = np.where(unknown, UNKNOWN, np.nan_to_num(chosen.probabilities).argmax(axis=1))
-    if not action.size:
-        return None
-    known = (action != UNKNOWN) & (truth != UNKNOWN)
+    known = (action != UNKNOWN) & (truth != UNKNOWN) if action.size else np.zeros(1, dtype=bool)
     if belief.ndim > 1 or not known.any():
         return None
     answers, truths = (
         np.array([*map(str, labels)], dtype=object)[codes[known]]
-        for labels, codes in ((actions, action), (states, truth))
+        for labels, codes in ((chosen.labels, action), (states, truth))
     )
-    return own_answer(belief[known], answers, truths, state, context[known])
+    return own_answer(belief[known], answers, truths, state, case[known])
 
 
 def as_known_actions(values: Any, n_rows: int) -> Actions:
@@ -471,13 +479,12 @@ def as_known_actions(values: Any, n_rows: int) -> Actions:
     known = np.asarray(pd.notna(values), dtype=np.bool_)
     if known.ndim > 1:
         known = np.asarray(known.all(axis=1))
-    n_known = int(known.sum())
-    if n_known == n_rows:
+    if known.all():
         return as_actions(values, n_rows)
     codes = np.full(n_rows, UNKNOWN, dtype=np.int64)
-    if not n_known:
+    if not known.any():
         return Actions(codes, ())
-    chosen = as_actions(values[known], n_known)
+    chosen = as_actions(values[known], int(known.sum()))
     if chosen.probabilities is None:
         codes[known] = chosen.codes
         return Actions(codes, chosen.labels)
@@ -490,9 +497,9 @@ def _as_known_codes(
     values: ArrayLike, name: str, n_rows: int, *, missing: bool
 ) -> tuple[Codes, tuple[Any, ...]]:
     """Turn labels into codes; where they may be missing, those are `UNKNOWN`."""
-    cells = np.asarray(values, dtype=object) if missing else None
-    known = None if cells is None else np.asarray(pd.notna(cells), dtype=np.bool_)
-    if cells is None or known is None or known.all():
+    cells = np.asarray(values, dtype=object)
+    known = np.asarray(pd.notna(cells), dtype=np.bool_)
+    if not missing or known.all():
         return as_codes(values, name, n_rows)
     codes = np.full(n_rows, UNKNOWN, dtype=np.int64)
     codes[known], labels = as_codes(cells[known], name)
@@ -587,3 +594,91 @@ def separated(data: EvaluationData) -> bool:
     belief = one_dimensional(data, "sufficiency_test")
     first, second = belief[data.truth == 0], belief[data.truth == 1]
     return bool(first.max() < second.min() or second.max() < first.min())
+
+
+# Whether a column of beliefs is the confidence in the own answer, and not the belief in a state
+
+
+def own_answer(
+    belief: Floats, answer: NDArray[Any], truth: NDArray[Any], state: object, case: Codes
+) -> OwnAnswer | None:
+    """Tell whether beliefs, shape (n,), are confidences in answers; None where nothing says so.
+
+    A belief in "yes" is low where the answer is "no"; a confidence is as high there. Or it goes
+    with the answer being right, better than with the truth and with the answer; or it lies above
+    one half whatever the answer is. Every test of belief, action and truth takes a confidence for
+    knowledge that is left unsaid. `state` is the label that the belief would be in. Where answers
+    and truths do not share two labels, there is nothing to be right about.
+    ``benchmarks/validity/confidence.csv`` has how often ordinary beliefs in a state are taken for
+    confidences, and confidences for beliefs.
+    """
+    of_answers, of_truths = compared_labels(set(answer.tolist()), {*truth.tolist(), state})
+    answers, truths = (
+        np.array([texts[label] for label in labels.tolist()], dtype=object)
+        for labels, texts in ((answer, of_answers), (truth, of_truths))
+    )
+    if len(set(answers) & set(truths)) < 2:
+        return None
+    named = of_truths[state]
+    answered, came, right = (
+        np.asarray(each, dtype=np.float64)
+        for each in (answers == named, truths == named, answers == truths)
+    )
+    denied = answered == 0
+    n_denied = np.unique(case[denied]).size
+    if not n_denied or denied.all():
+        return None
+    p, good, true, given = map(_standardised, (belief, right, came, answered))
+    goes = 1 - _commonest(answers) >= _BOTH and all(
+        _excess(p * gap, case) > _SURE for gap in (good, good - true, good - given)
+    )
+    hits = float(came[denied].mean())
+    allowed = _BELOW if abs((p * given).mean()) < _RISES else _BELOW / 10
+    high = (
+        n_denied >= _FEWEST
+        and belief[denied].mean() > 0.5
+        and (belief[denied] < 0.5).mean() <= allowed
+        and hits + 1 / np.sqrt(n_denied) < 0.5
+        and right.mean() > _commonest(truths)
+    )
+    # Who believes in it everywhere would not deny it in a tenth of the cases.
+    never_low = (
+        n_denied >= _FEWEST
+        and denied.mean() >= _DENIED
+        and (belief < 0.5).mean() <= _RARELY_LOW
+        and (p * given).mean() < _APART
+        and np.median(belief) > 0.5  # as much as ever says one half may be either
+        and p.any()  # and so one number throughout
+    )
+    if not (goes or high or never_low):
+        return None
+    with_right, with_truth = float((p * good).mean()), float((p * true).mean())
+    seen = (
+        f"it goes with the answer being right (correlation {with_right:.2f}; with the truth "
+        f"{with_truth:.2f})"
+        if with_right > with_truth
+        else f"it lies below one half in {(belief < 0.5).mean():.0%} of all"
+    )
+    named = repr(str(state))
+    return OwnAnswer(
+        state,
+        f"where the answer is not {named} it is {belief[denied].mean():.2f} on average, where it "
+        f"is {belief[~denied].mean():.2f}, and {named} came true in {hits:.0%} of the former; "
+        f"{seen}",
+    )
+
+
+def _commonest(labels: NDArray[Any]) -> float:
+    return float(np.unique(labels.astype(str), return_counts=True)[1].max() / labels.size)
+
+
+def _standardised(values: Floats) -> Floats:
+    spread = values.std()
+    return (values - values.mean()) / spread if spread > 1e-12 else np.zeros_like(values)
+
+
+def _excess(values: Floats, case: Codes) -> float:
+    """Mean over its standard error, by cases."""
+    sums = np.bincount(case, values)
+    spread = sums.std(ddof=1) if sums.size > 1 else 0.0
+    return float(np.sqrt(sums.size) * sums.mean() / spread) if spread > 1e-12 else 0.0
