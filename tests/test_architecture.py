@@ -21,16 +21,16 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 34_847,
-    "coherence/analysis": 3_657,
+    "coherence": 34_758,
+    "coherence/analysis": 3_656,
     "coherence/batteries": 4_063,
-    "coherence/checks": 6_340,
+    "coherence/checks": 6_338,
     "coherence/cli": 1_666,
     "coherence/decoding": 994,
     "coherence/plots": 1_561,
     "coherence/report": 4_821,
     "coherence/runs": 5_751,
-    "coherence/statistics": 4_089,
+    "coherence/statistics": 4_003,
     "elicitation": 14_438,
     "elicitation/asking": 1_291,
     "elicitation/batteries": 2_260,
