@@ -67,6 +67,8 @@ ENTRIES = {
     gives them again.""",
     "n_draws": """n_draws : int
     Draws from the null distribution, at least 99.""",
+    "n_bootstraps": """n_bootstraps : int
+    Resamples of rows for the published interval, at least 2.""",
     "rng": """rng : Generator, int or None
     Source of randomness; None draws fresh entropy.""",
     "columns": """columns : mapping, optional

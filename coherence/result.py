@@ -382,7 +382,7 @@ class CheckResult:
         `options` are those of that function. Raises `InputError` where there is none.
         """
         # By name: checks and figures stand above results.
-        check = import_module("coherence.checks.catalogue").check_of(self.check)
+        check = import_module("coherence.checks.check").check_of(self.check)
         if check is None or not check.figure:
             raise InputError(
                 f"plot draws results of checks with a figure of their own; {self.check} has none. "

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import coherence
 from coherence.checks import CHECKS
-from coherence.checks.catalogue import declaration
-from coherence.checks.check import Question
+from coherence.checks.check import Question, declaration
 from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.cli.main import COMMANDS
 from coherence.runs.columns import COLUMNS

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from coherence.checks.catalogue import declarations
+from coherence.checks.check import declarations
 from coherence.cli.main import main
 from coherence.report.verdicts import VERDICTS
 

@@ -24,8 +24,7 @@ from coherence.analysis.reading import (
     settled_by_choice,
 )
 from coherence.checks import CHECKS
-from coherence.checks.catalogue import declaration, declared_name
-from coherence.checks.check import Call, Check
+from coherence.checks.check import Call, Check, declaration, declared_name
 from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import number_of_jobs, require

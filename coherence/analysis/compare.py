@@ -22,14 +22,15 @@ from coherence.analysis.finishing import adjusted, with_results
 from coherence.analysis.reading import positive_labels
 from coherence.analysis.same_cases import Sources, Task, shared_tasks, where_of
 from coherence.checks import CHECKS
-from coherence.checks.catalogue import (
+from coherence.checks.check import (
+    Form,
+    Question,
     check_of,
     declaration,
     declarations,
     declared_name,
     interpretation_of,
 )
-from coherence.checks.check import Form, Question
 from coherence.checks.scores import NAME as SCORES
 from coherence.checks.stakes import StakesResult
 from coherence.checks.sufficiency import NAME as PRIMARY

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from coherence.checks.catalogue import declarations, declared_name
+from coherence.checks.check import declarations, declared_name
 from coherence.checks.sufficiency import SHARE
 from coherence.errors import InputError, closest, listing
 from coherence.printable import clean

@@ -12,7 +12,7 @@ from coherence.analysis.reading import (
     stated_where_it_acts,
     with_alerts,
 )
-from coherence.checks.catalogue import check_of, interpretation_of, variant_of
+from coherence.checks.check import check_of, interpretation_of, variant_of
 from coherence.checks.scores import ScoresResult
 from coherence.checks.sufficiency_result import Sufficiency, primary_of
 from coherence.errors import InputError

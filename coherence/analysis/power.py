@@ -15,8 +15,7 @@ from scipy import stats
 
 from coherence.agents import AGENTS, PROMPTS, Agent, named_agent, simulate
 from coherence.analysis.evaluation import EvaluationRows, require_kind_of_state
-from coherence.checks.catalogue import declaration, declarations
-from coherence.checks.check import Call
+from coherence.checks.check import Call, declaration, declarations
 from coherence.errors import InputError, closest
 from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
 from coherence.public_names import rng_for_seed

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.analysis.evaluation import EvaluationRows, unnamed_columns
-from coherence.checks.catalogue import declaration
-from coherence.checks.check import Check
+from coherence.checks.check import Check, declaration
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import as_codes
 from coherence.runs.columns import (

@@ -1,7 +1,7 @@
 """The checks: one module each, which declares what it is, and the one list of them.
 
 Modules are named as text, so that a command can list the checks without loading them;
-`coherence.checks.catalogue` loads what they declare.
+`coherence.checks.check` loads what they declare.
 """
 
 CHECKS = {

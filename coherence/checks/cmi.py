@@ -112,8 +112,6 @@ def cmi_test(
         The published procedure instead: the nearest-neighbour estimate, with a percentile interval
         over resampled rows and no p-value. Its error rate is not controlled (rows of a context are
         treated as independent, and duplicated rows bias the estimate upwards).
-    n_bootstraps : int
-        Row resamples of the published interval.
 
     Returns
     -------

@@ -97,9 +97,6 @@ def evidence_leak_test(
     ----------
     belief : array-like, shape (n,) or (n, 2)
         Stated probability of the state `positive`, in [0, 1], or of both states.
-    exact : array-like, shape (n,)
-        Exact posterior probability of the state `positive` given the evidence, in [0, 1]; constant
-        within a context.
 
     Returns
     -------

@@ -117,8 +117,6 @@ def predictive_gain_test(
     n_seeds : int or None
         Repetitions of the whole cross-validation with other folds; losses are averaged over them.
         None takes 5; of the published procedure, which speaks of no repetition, 1.
-    n_bootstraps : int
-        Resamples of rows for the published interval.
     published : bool
         CatBoost at depth 6 and 1000 iterations without stopping, and an interval over resampled
         rows, without a p-value. It overfits small tables.

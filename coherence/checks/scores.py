@@ -98,10 +98,6 @@ def calibration_test(
     ----------
     belief : array-like, shape (n,) or (n, n_states)
         Stated probability of the state `positive`, or of every state in rows that sum to 1.
-    truth : array-like, shape (n,)
-        Labels of the realised state, one for each case.
-    context : array-like, shape (n,), optional
-        Ids of the cases; each counts once, however many rows it has.
     group : array-like, shape (n,), optional
         What cases share: the intervals of scores then take groups for their clusters, and
         calibration is not tested. Constant within a case.

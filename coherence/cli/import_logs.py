@@ -189,7 +189,7 @@ def _check_output(out: Path, files: Sequence[Path], *, force: bool) -> None:
 
 
 def _print_summary(runs: "Runs", notes: Sequence[str], out: Path, format: str) -> None:
-    from coherence.checks.catalogue import unmet_needs
+    from coherence.checks.check import unmet_needs
 
     sizes = [counted(len(runs), "row")]
     for name in ("context", "model", "prompt"):

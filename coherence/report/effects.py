@@ -13,8 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.checks.catalogue import check_of, declarations, declared_name, interpretation_of
-from coherence.checks.check import Form, Question
+from coherence.checks.check import Form, Question, check_of, declarations, interpretation_of
 from coherence.checks.matching import MatchingResult
 from coherence.checks.stakes import StakesResult
 from coherence.checks.threshold import ThresholdResult
@@ -111,7 +110,7 @@ def _estimate(evaluation: EvaluationReport, row: str) -> str:
         return NOT_GIVEN
     shown = interpretation_of(most.check)
     if shown.unless and any(
-        (declared_name(each.check), each.variant) == (declared_name(most.check), shown.unless)
+        (check_of(each.check), each.variant) == (check_of(most.check), shown.unless)
         for each in evaluation.results
     ):
         return NOT_GIVEN

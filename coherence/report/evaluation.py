@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.checks.catalogue import interpretation_of
+from coherence.checks.check import interpretation_of
 from coherence.checks.scores import ScoresResult
 from coherence.checks.sufficiency_result import Sufficiency, primary_of
 from coherence.decoding.decode import PARSED

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, starmap
 from typing import Any
 
-from coherence.checks.catalogue import check_of, interpretation_of
-from coherence.checks.check import Question
+from coherence.checks.check import Question, check_of, interpretation_of
 from coherence.checks.matching import MatchingResult
 from coherence.checks.persons import OWN_BELIEF
 from coherence.checks.stakes import StakesResult

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.catalogue import check_of
+from coherence.checks.check import check_of
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.scores import score_table
 from coherence.report.verdicts import VERDICTS

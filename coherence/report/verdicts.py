@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from coherence.checks.catalogue import check_of
+from coherence.checks.check import check_of
 from coherence.checks.leak import NAME as LEAK
 from coherence.checks.leak import LeakResult
 from coherence.checks.scores import NAME as SCORES

@@ -7,7 +7,7 @@ from statsmodels.stats.multitest import multipletests
 
 from coherence import SchemaError, analyze, simulate
 from coherence.checks import CHECKS
-from coherence.checks.catalogue import declaration
+from coherence.checks.check import declaration
 from coherence.runs.read import validate_runs
 
 LIGHT = ["sufficiency", "cmi", "monotone_choice", "prompt_consistency"]

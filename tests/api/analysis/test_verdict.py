@@ -7,8 +7,7 @@ import pytest
 
 from coherence import AGENTS, CheckResult, InputError, Interval, analyze, simulate
 from coherence.analysis.finishing import NO_INTERVAL, conclude_further, sentence_of
-from coherence.checks.catalogue import declarations
-from coherence.checks.check import ANY
+from coherence.checks.check import ANY, declarations
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.screen import render_report
 from coherence.report.verdicts import NOT_TESTED

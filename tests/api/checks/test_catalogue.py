@@ -24,7 +24,7 @@ from coherence import (
 )
 from coherence import sufficiency_test as sufficiency
 from coherence.checks import CHECKS
-from coherence.checks.catalogue import declarations, interpretation_of
+from coherence.checks.check import declarations, interpretation_of
 from coherence.runs.needs import EVIDENCE
 
 ROOT = Path(__file__).parents[3]
