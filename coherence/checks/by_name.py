@@ -17,7 +17,7 @@ from coherence.runs.formats import require_frame
 SEVERAL = ("belief", "action", "context", "features")
 """Parameters that may hold several columns."""
 LEAST = {"n_draws": 99, "n_permutations": 1, "n_bootstraps": 2, "n_folds": 2, "n_seeds": 1}
-LEAST |= {"n_bins": 2, "k": 1}
+LEAST |= {"n_bins": 2}
 """Whole numbers, and the least that each may be."""
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

@@ -63,6 +63,7 @@ NULL = (
     "different beliefs"
 )
 UNIT = "nats"
+NEIGHBOURS = 3  # of the nearest-neighbour estimate; the test does not depend on them
 NO_SPREAD = 1e-12  # standard deviation of information over permutations that is rounding alone
 NO_PUBLISHED = "the published estimate takes chosen actions, and here actions are probabilities"
 NO_INTERVAL = "no interval of known coverage"
@@ -81,7 +82,6 @@ def cmi_test(
     group: ArrayLike | None = None,
     positive: Any = None,
     isotonic: bool = False,
-    k: int = 3,
     n_permutations: int = 2_999,
     published: bool = False,
     n_bootstraps: int = 500,
@@ -103,8 +103,6 @@ def cmi_test(
     isotonic : bool
         Take the nearest-neighbour estimate given the isotonic calibration of the belief, fitted
         anew in every resample; the test is the same. Two states and chosen actions only.
-    k : int
-        Neighbours of the nearest-neighbour estimate; the test does not depend on it.
     n_permutations : int
         Random permutations; ten times as many where the p-value lies within two Monte Carlo errors
         of .05. All arrangements where they are fewer.
@@ -128,7 +126,7 @@ def cmi_test(
     ------
     InputError
         An array breaks its rule, `isotonic` with more than two states, or with two of which it is
-        not known which one the belief is in, `k` not below the number of rows.
+        not known which one the belief is in.
 
     Notes
     -----
@@ -143,8 +141,8 @@ def cmi_test(
 
     References
     ----------
-    Mesner and Shalizi (2021), algorithm 1; Runge (2018) for local permutation; Phipson and Smyth
-    (2010) for the p-value.
+    Mesner and Shalizi (2021), algorithm 1, with three neighbours; Runge (2018) for local
+    permutation; Phipson and Smyth (2010) for the p-value.
 
     Examples
     --------
@@ -159,13 +157,12 @@ def cmi_test(
     options: dict[str, Any] = {"positive": positive, "oriented": isotonic, "group": group}
     choices = as_choices(belief, action, truth, context, **options)
     numbers: dict[str, Any] = {"n_permutations": n_permutations, "n_bootstraps": n_bootstraps}
-    return cmi(choices, k=k, isotonic=isotonic, published=published, rng=rng, **numbers)
+    return cmi(choices, isotonic=isotonic, published=published, rng=rng, **numbers)
 
 
 def cmi(
     choices: EvaluationData,
     *,
-    k: int = 3,
     n_permutations: int = 2_999,
     n_bootstraps: int = 500,
     isotonic: bool = False,
@@ -182,18 +179,13 @@ def cmi(
         )
     belief = choices.belief if several else one_dimensional(choices, "cmi_test")
     generator = check_stream(rng, "cmi")
-    settings: dict[str, object] = {"k": k, "published": published}
+    settings: dict[str, object] = {"k": NEIGHBOURS, "published": published}
     if isotonic:
         settings["isotonic"] = True
     null = NULL.format(action="action" if policy is None else "policy")
     result = blank(CheckResult, choices, "cmi", null, UNIT, pvalue=math.nan, settings=settings)
     if choices.degenerate:
         return replace(result, reason=choices.degenerate)
-    require(
-        k < choices.n_rows,
-        f"k must be below the number of rows; received k={k} for {choices.n_rows} rows. "
-        "Use fewer neighbours.",
-    )
     if published and policy is not None:
         return replace(result, pvalue=None, reason=NO_PUBLISHED)
 
@@ -204,7 +196,7 @@ def cmi(
             for codes in (choices.action, choices.truth)
         )
         given = calibrated(belief[rows], truth) if isotonic else belief[rows]
-        return nearest_information(given, action, truth, k)
+        return nearest_information(given, action, truth, NEIGHBOURS)
 
     every_row = np.arange(choices.n_rows)
     if published:

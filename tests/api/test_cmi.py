@@ -63,13 +63,11 @@ def test_an_effect_that_turns_with_the_belief_and_one_that_does_not_are_both_see
 
 def test_the_nearest_neighbour_estimate_is_the_published_one():
     belief, action, truth, context = arrays()
-    for k in (1, 3, 7):
-        options = {"k": k, "n_bootstraps": 50}
-        ours, paper = (
-            checked(belief, action, truth, context, published=published, **options)
-            for published in (False, True)
-        )
-        assert nearest(ours) == paper.statistic
+    ours, paper = (
+        checked(belief, action, truth, context, published=published, n_bootstraps=50)
+        for published in (False, True)
+    )
+    assert nearest(ours) == paper.statistic
     assert paper.pvalue is None
     assert "rows" in paper.interval.method
     assert (ours.interval, ours.also) == (None, {})
@@ -80,7 +78,7 @@ def test_one_belief_throughout_is_fisher_s_exact_test_of_the_table():
     """The estimate rises with the association of the table: ranked, that is the exact test."""
     truth = np.repeat([1, 0], 8)
     action = np.repeat(["yes", "no", "yes", "no"], [7, 1, 1, 7])
-    result = checked(np.full(16, 0.4), action, truth, None, k=1, n_permutations=20_000)
+    result = checked(np.full(16, 0.4), action, truth, None, n_permutations=20_000)
     assert result.settings["exact"] is True
     fisher = stats.fisher_exact([[7, 1], [1, 7]]).pvalue
     assert result.pvalue == pytest.approx(fisher, abs=1e-9)

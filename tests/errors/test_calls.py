@@ -36,7 +36,7 @@ read_runs("x.csv", columns=["p"])
 analyze(RUNS, checks=3)
 analyze(RUNS, checks=ONE, n_jobs=0)
 analyze(RUNS, checks=ONE, reference=3)
-cmi_test(B, A, T, context=C, k=0)
+cmi_test(B, A, T, context=C, n_permutations=0)
 belief_distance([0.5, 0.5], [0.1, 0.2, 0.7])
 prompt_consistency(INDEXED)
 score_mixing(pd.DataFrame())
@@ -64,7 +64,6 @@ cmi_test([0.1, 0.9], pd.DataFrame([[0.5] * 2] * 2, columns=["a"] * 2), [0, 1]) =
 cmi_test([0.1, 0.9], [["a"], ["a", "b"]], [0, 1]) => action must be an array
 cmi_test(pd.Series(B), pd.Series(A)[::-1], T) => must have the same index | action.loc[belief.index]
 cmi_test([0.1, 0.2, 0.3], *THREE, context=[1, 1, 2]) => truth must be constant within a context
-cmi_test(B, A, T, context=C, k=len(B)) => k must be below the number of rows
 cmi_test(B, A, T, n_permutations=0) => n_permutations must be a whole number
 stakes_estimates(0.3, A, B, context=C) => belief must be an array | 0.3
 matching_estimates(B, A, None, context=C) => level must be an array | None
