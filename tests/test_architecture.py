@@ -21,10 +21,10 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 34_740,
+    "coherence": 34_732,
     "coherence/analysis": 3_654,
     "coherence/batteries": 4_063,
-    "coherence/checks": 6_322,
+    "coherence/checks": 6_314,
     "coherence/cli": 1_666,
     "coherence/decoding": 994,
     "coherence/plots": 1_561,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_014,
     "bayesnets": 4_981,
     "benchmarks": 5_933,
-    "tests": 25_993,
+    "tests": 25_990,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* coherence/batteries/*/shown.py "
