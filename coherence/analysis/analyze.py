@@ -39,8 +39,7 @@ from coherence.runs import needs
 from coherence.runs.columns import Reading
 from coherence.runs.notes import Code, Level, Note, not_run, warning
 from coherence.runs.runs import REFERENCE, Runs
-from coherence.statistics.parallel import Progress, run_calls
-from coherence.statistics.resample import Seed, as_seed
+from coherence.statistics.resample import Progress, Seed, as_seed, run_calls
 from coherence.statistics.shares import clustered_auc
 
 

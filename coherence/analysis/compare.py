@@ -68,9 +68,15 @@ from coherence.runs.columns import Reading
 from coherence.runs.runs import Runs
 from coherence.runs.states import meant_by
 from coherence.statistics.mean_interval import difference_interval, difference_pvalue
-from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.pvalues import holm
-from coherence.statistics.resample import Seed, as_seed, clusters_of, group_of_contexts
+from coherence.statistics.resample import (
+    Progress,
+    Seed,
+    as_seed,
+    clusters_of,
+    group_of_contexts,
+    run_calls,
+)
 
 EFFECTS = {
     "task": "task",

@@ -21,8 +21,7 @@ from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
 from coherence.public_names import rng_for_seed
 from coherence.result import LEVEL, CheckResult, Family
 from coherence.runs.needs import GIVEN_Z
-from coherence.statistics.parallel import run_calls
-from coherence.statistics.resample import Seed, as_seed, check_stream
+from coherence.statistics.resample import Seed, as_seed, check_stream, run_calls
 
 WEIGHT, HIDDEN = "weight", "hidden_signal"
 UNITS = {

@@ -247,7 +247,7 @@ def cmi(
 
 def _choices(data: EvaluationData, contexts: Contexts) -> Choices:
     """Return what is counted in windows: choices or policies, or what is left of them."""
-    policy, position = data.policy, contexts.position[data.context]
+    policy, position = data.policy, np.argsort(contexts.order)[data.context]
     if contexts.belief.ndim == 1 and contexts.group is None:
         return chosen(contexts.share) if policy is None else ranked(policy, position)
     # Contexts that are alike in several columns, or of a group of few contexts, are further apart:

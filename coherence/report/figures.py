@@ -55,7 +55,7 @@ def _shares_of_actions(evaluation: EvaluationReport) -> Mapping[str, float]:
 
 def _colours(evaluation: EvaluationReport) -> dict[str, str]:
     """Return the colour that an action has in every figure of an evaluation."""
-    bars = evaluation.figures.get("beliefs")
+    bars = evaluation.figures.tables.get("beliefs")
     actions = list(_shares_of_actions(evaluation))
     if bars is not None:
         actions += bars.loc[bars["n_actions"] == 1, "action"].tolist()
@@ -64,7 +64,7 @@ def _colours(evaluation: EvaluationReport) -> dict[str, str]:
 
 def _variation(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
     """Yield what varies, where a truth is known to compare beliefs with."""
-    contexts, bars = map(evaluation.figures.get, ("contexts", "context_bars"))
+    contexts, bars = map(evaluation.figures.tables.get, ("contexts", "context_bars"))
     if contexts is None or bars is None:
         return
     actions, of_truth = _shares_of_actions(evaluation), contexts["compared_with"].iloc[0]
@@ -90,7 +90,7 @@ def _variation(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Fi
 
 def _states(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
     """Plan a panel for each action."""
-    table = evaluation.figures.get("choices_by_state")
+    table = evaluation.figures.tables.get("choices_by_state")
     if table is None:
         return
     test = evaluation.primary or Sufficiency("sufficiency", "")
@@ -201,7 +201,7 @@ def _pair_caption(result: MonotoneResult) -> str:
 
 
 def _beliefs(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
-    table = evaluation.figures.get("beliefs")
+    table = evaluation.figures.tables.get("beliefs")
     if table is None:
         return
     caption = f"Histogram of the {noun}."
@@ -233,7 +233,7 @@ def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[
             else ""
         )
         mcb, dsc, unc = format_numbers([getattr(result.fitted, part) for part in PARTS])
-        bars = evaluation.figures.get("forecasts") if number == 1 else None
+        bars = evaluation.figures.tables.get("forecasts") if number == 1 else None
         caption = (
             f"How often it happened, by isotonic regression on the {forecast}. {band}On the "
             f"dashed line forecasts are calibrated. MCB {mcb}, DSC {dsc}, UNC {unc}."
@@ -251,7 +251,7 @@ def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[
 
 
 def _calibration(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
-    bins = evaluation.figures.get("calibration")
+    bins = evaluation.figures.tables.get("calibration")
     if bins is None:
         return
     caption = (
@@ -267,7 +267,7 @@ def _calibration(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[
     draw = partial(
         belief_plot.draw_calibration,
         bins,
-        evaluation.figures.get("contexts"),
+        evaluation.figures.tables.get("contexts"),
         noun=noun,
         state=evaluation.state_names[1],
     )

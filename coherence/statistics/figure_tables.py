@@ -117,10 +117,6 @@ class FigureTables:
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)  # names are those of `TABLES`
     missing: Mapping[str, str] = field(default_factory=dict)  # name -> reason
 
-    def get(self, name: str) -> pd.DataFrame | None:
-        """Return a table, or None where there is none."""
-        return self.tables.get(name)
-
     def beside(self, name: str, table: object, reason: str) -> "FigureTables":
         """Return these tables with one more, or with why it is not there."""
         if isinstance(table, pd.DataFrame) and len(table):
@@ -130,12 +126,11 @@ class FigureTables:
 
 def figure_tables(beliefs: pd.DataFrame) -> FigureTables:
     """Compute every table that the beliefs of an evaluation allow."""
-    tables: dict[str, pd.DataFrame] = {}
-    missing: dict[str, str] = {}
     if "belief" not in beliefs or beliefs["belief"].isna().all():
-        why = "no row has a parsed belief that is one number"
         absent = ("contexts", "context_bars", "beliefs", "forecasts", "calibration")
-        return FigureTables(tables, missing | dict.fromkeys(absent, why))
+        why = "no row has a parsed belief that is one number"
+        return FigureTables(missing=dict.fromkeys(absent, why))
+    tables, missing = {}, {}
     tables["beliefs"] = belief_bars(beliefs)
     tables["forecasts"] = bars_of(beliefs["belief"].dropna())
     means, of_truth = over_contexts(beliefs)

@@ -34,11 +34,6 @@ def _all_equal(values: Floats) -> bool:
     return float(np.ptp(values)) <= 1e-12 + 1e-9 * float(np.abs(values).max())
 
 
-def why_none(values: Floats, what: str, *, clusters: str = "contexts") -> str:
-    """Say why there is no interval for a mean, or a root, of these values of `what`."""
-    return NO_SPREAD.format(what=what, clusters=clusters) if _all_equal(values) else ALL_BELOW
-
-
 def mean_interval(
     values: Floats,
     *,
@@ -93,7 +88,8 @@ def interval_or_reason(
     values = clusters.values(of_contexts)
     interval = mean_interval(values, root=root, clusters=clusters.plural)
     if interval is None:
-        return None, why_none(values, what, clusters=clusters.plural)
+        reason = NO_SPREAD if _all_equal(values) else ALL_BELOW
+        return None, reason.format(what=what, clusters=clusters.plural)
     return interval, ""
 
 

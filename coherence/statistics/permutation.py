@@ -55,11 +55,6 @@ class Contexts:
         }
         return Contexts(**parts)
 
-    @property
-    def position(self) -> Codes:
-        """Place of each context of the data in this order."""
-        return np.argsort(self.order)
-
 
 def contexts_of(data: EvaluationData) -> Contexts:
     """Gather what each context holds, sorted by beliefs (to 1e-9), choices and states."""

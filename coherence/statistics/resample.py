@@ -1,4 +1,4 @@
-"""What knows contexts: permutations, bootstraps, jackknife groups and folds never split one.
+"""What tests share: seeds, processes, and contexts, which no bootstrap, group or fold splits.
 
 Repetitions of a context share the evidence, the realised state and whatever else the model makes of
 it, so the context is the cluster of resampling everywhere (Cameron and Miller 2015, section III).
@@ -6,11 +6,13 @@ it, so the context is the cluster of resampling everywhere (Cameron and Miller 2
 
 import hashlib
 import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from coherence.errors import InputError
@@ -18,6 +20,9 @@ from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_codes, of_contexts
 from coherence.result import LEVEL, Interval
 
 Seed = np.random.Generator | int | None
+T = TypeVar("T")
+Progress = Callable[[int, int, str], None]
+"""Called with (done, total, label), where the label is that of the call that is waited for."""
 
 LONGER = 10  # times as many draws where the first leave the verdict open
 NUMBERS_HELD = 2_000_000  # numbers of resamples that are in memory together
@@ -214,3 +219,33 @@ def bootstrap_ratio(
         counts = bootstrap_counts(numerator.size, min(batch, n_resamples - start), rng)
         ratios.append(np.asarray(counts @ numerator) / np.asarray(counts @ denominator))
     return np.concatenate(ratios)
+
+
+def run_calls(
+    function: Callable[..., T],
+    arguments: Iterable[tuple[Any, ...]],
+    n_jobs: int = 1,
+    *,
+    progress: Progress | None = None,
+    labels: Sequence[str] = (),
+) -> Iterator[T]:
+    """Call a function with every tuple of arguments, and yield what comes back in their order.
+
+    Runs over processes, or wherever `joblib.parallel_config` says. `progress` is called before the
+    first and after each; their names are `labels`.
+    """
+    if progress is not None and labels:
+        progress(0, len(labels), labels[0])
+    # Backends hash the function that they are given, and waited for ever on a method of an object
+    # that cannot be hashed; so it goes as an argument.
+    calls = (delayed(call)(function, *each) for each in arguments)
+    running = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    for done, outcome in enumerate(running, start=1):
+        yield outcome
+        if progress is not None:
+            progress(done, len(labels), labels[min(done, len(labels) - 1)])
+
+
+def call(function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function."""
+    return function(*arguments)

@@ -10,7 +10,7 @@ import pytest
 
 from coherence.cli.main import main
 from coherence.cli.terminal import answer_progress, shows_styles
-from coherence.statistics.parallel import run_calls
+from coherence.statistics.resample import run_calls
 
 COMMAND = "import sys; from coherence.cli.main import main; sys.exit(main())"
 ROOT = Path(__file__).parents[2]

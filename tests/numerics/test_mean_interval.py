@@ -15,11 +15,12 @@ from coherence.checks.monotone import largest_drop, largest_interval, pair_share
 from coherence.statistics.mean_interval import (
     difference_interval,
     difference_pvalue,
+    interval_or_reason,
     mean_interval,
     median_interval,
-    why_none,
 )
 from coherence.statistics.pvalues import benjamini_hochberg, holm
+from coherence.statistics.resample import Clusters
 from coherence.statistics.shares import NORMAL_QUANTILE, context_shares, wilson_interval
 
 
@@ -91,8 +92,10 @@ def test_no_interval_is_without_width_or_wholly_below_zero():
     assert median_interval(np.full(40, 0.2), np.arange(40)) is None
     below = -1 - np.random.default_rng(0).random(40)
     assert mean_interval(below, root=True) is None
-    assert "below 0" in why_none(below, "gap")
-    assert why_none(np.ones(40), "gap") == "no interval, because all contexts have the same gap"
+    clusters = Clusters("context", np.arange(40))
+    assert "below 0" in interval_or_reason(below, clusters, "gap", root=True)[1]
+    _, reason = interval_or_reason(np.ones(40), clusters, "gap")
+    assert reason == "no interval, because all contexts have the same gap"
 
 
 @pytest.mark.parametrize("power", [1, 2, 3])

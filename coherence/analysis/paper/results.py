@@ -26,8 +26,14 @@ from coherence.runs.needs import NEEDS_STATE_AND_ACTION
 from coherence.runs.runs import REFERENCE, Runs, all_computed
 from coherence.statistics.evaluation import evaluation_data, require_state
 from coherence.statistics.mean_interval import mean_result
-from coherence.statistics.parallel import Progress, run_calls
-from coherence.statistics.resample import Seed, as_seed, clusters_of, group_of_contexts
+from coherence.statistics.resample import (
+    Progress,
+    Seed,
+    as_seed,
+    clusters_of,
+    group_of_contexts,
+    run_calls,
+)
 
 REPAIRED, PUBLISHED = "repaired", "published"
 ISOTONIC, SCATTER = "cmi:isotonic", "repetition_sd"
