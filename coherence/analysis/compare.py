@@ -69,14 +69,7 @@ from coherence.runs.runs import Runs
 from coherence.runs.states import meant_by
 from coherence.statistics.mean_interval import difference_interval, difference_pvalue
 from coherence.statistics.pvalues import holm
-from coherence.statistics.resample import (
-    Progress,
-    Seed,
-    as_seed,
-    clusters_of,
-    group_of_contexts,
-    run_calls,
-)
+from coherence.statistics.resample import Progress, Seed, as_seed, clusters_of, run_calls
 
 EFFECTS = {
     "task": "task",
@@ -544,9 +537,7 @@ def _compared(
             del values[model]
         else:
             values[model] = again.values
-    clusters = clusters_of(
-        group_of_contexts(models[next(iter(models))].rows.table), pd.Index(shared)
-    )
+    clusters = clusters_of(models[next(iter(models))].rows.table, pd.Index(shared))
     base, names, pairs = {"task": task.name, "effect": name}, list(models), list[dict[str, Any]]()
     for at, first in enumerate(names):
         for second in names[at + 1 :]:

@@ -39,7 +39,6 @@ from coherence.statistics.resample import (
     bootstrap_counts,
     check_stream,
     clusters_of,
-    group_of_contexts,
     percentile_interval,
 )
 
@@ -172,7 +171,7 @@ def consistency_of(
 ) -> CheckResult:
     """Run `prompt_consistency` on validated rows, those with beliefs given z left out."""
     asked = plain[plain["prompt"].isin([reference, *compared])]
-    used, group = asked[asked["p"].notna()], group_of_contexts(plain)
+    used = asked[asked["p"].notna()]
     base = _under(used, reference).add_suffix("_reference")
     raw, corrected = {}, {}
     for prompt in compared:
@@ -187,7 +186,7 @@ def consistency_of(
     # has no noise estimate: it leaves, and n_contexts says how many stayed.
     squares = pd.DataFrame(raw if published else corrected)
     of_context = squares.mean(axis="columns").dropna()
-    clusters = clusters_of(group, of_context.index)
+    clusters = clusters_of(plain, of_context.index)
     each = {prompt: math.sqrt(square.mean()) for prompt, square in raw.items()}
     result = CheckResult(
         check=f"{NAME}:{compared[0]}" if len(compared) == 1 else NAME,

@@ -50,7 +50,6 @@ from coherence.statistics.resample import (
     Seed,
     check_stream,
     clusters_of,
-    group_of_contexts,
     jackknife_groups,
     percentile_interval,
 )
@@ -367,8 +366,8 @@ def _iterated_expectation(
     if published:
         return [_published(result, rows, n_bootstraps, check_stream(rng, NAME))]
 
-    group, limits = group_of_contexts(runs), limits_of(np.concatenate([rows["p"], pieces["p"]]))
-    clusters = clusters_of(group, of_context.index)
+    limits = limits_of(np.concatenate([rows["p"], pieces["p"]]))
+    clusters = clusters_of(runs, of_context.index)
     result = replace(
         result,
         settings={**result.settings, "cluster of resampling": clusters.name},
@@ -376,11 +375,11 @@ def _iterated_expectation(
     )
     about = partial(replace, result, pvalue=None)
     relative = about(check=f"{NAME}:relative", null=RELATIVE, unit="of belief")
-    relative = _with_median(relative, rows, "p", group, "belief")
+    relative = _with_median(relative, rows, "p", runs, "belief")
     size = about(check=f"{NAME}:noise_removed", null=SIZE, reason=TOO_FEW)
     if squares := squares_of(rows, pieces, repeated=not all_computed(runs, ["p"])):
         square, step = squares
-        size = mean_result(size, square, clusters_of(group, square.index), "gap", root=True)
+        size = mean_result(size, square, clusters_of(runs, square.index), "gap", root=True)
         if step > COARSEST:
             size = replace(size, interval=None, reason=COARSE)
         size = replace(size, n_contexts=result.n_contexts, reason=size.reason or limits)
@@ -418,7 +417,7 @@ def _published(
     result: CheckResult, rows: pd.DataFrame, n_bootstraps: int, rng: np.random.Generator
 ) -> CheckResult:
     """Report the median relative gap with a percentile interval over rows."""
-    result = _with_median(result, rows, "p", None, "belief")
+    result = _with_median(result, rows, "p", pd.DataFrame(), "belief")  # without groups
     if math.isnan(result.statistic):
         return result
     known = _relative(rows, "p").dropna().to_numpy()
@@ -437,7 +436,7 @@ def _with_median(
     result: CheckResult,
     rows: pd.DataFrame,
     belief: str,
-    group: "pd.Series[Any] | None",
+    runs: pd.DataFrame,
     what: str,
 ) -> CheckResult:
     """Complete a result by the median of relative gaps, `what` in them being the belief."""
@@ -447,7 +446,7 @@ def _with_median(
         few = f"fewer than {MIN_CONTEXTS} contexts have a {what} above 0"
         return replace(result, reason=few)
     values: Floats = np.asarray(relative, dtype=np.float64)
-    clusters, interval = clusters_of(group, contexts), None
+    clusters, interval = clusters_of(runs, contexts), None
     if not (reason := clusters.too_few):
         cluster, named = clusters.of_context[codes], clusters.plural
         interval = median_interval(values, cluster, clusters=named)
@@ -596,8 +595,7 @@ def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) ->
         p_true=exact[position],
     )
     details["gap"] = details["belief"] - details["reconstructed"]
-    group = group_of_contexts(runs)
-    clusters = clusters_of(group, order)
+    clusters = clusters_of(runs, order)
     result = replace(
         result,
         n_rows=len(details),
@@ -610,7 +608,7 @@ def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) ->
         details=details,
         assumptions=(clusters.independent,),
     )
-    return _with_median(result, details, "belief", group, "prediction")
+    return _with_median(result, details, "belief", runs, "prediction")
 
 
 def _plan_forest(data: EvaluationData, published: bool) -> CallsAndNotes:

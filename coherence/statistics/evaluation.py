@@ -144,11 +144,8 @@ class EvaluationData:
     @property
     def state(self) -> Floats:
         """Whether the state that the belief is in came true, 0 or 1; NaN where it is not known."""
-        happened = np.full(self.n_rows, np.nan)
-        if self.positive_code is not None:
-            known = self.truth != UNKNOWN
-            happened[known] = self.truth[known] == self.positive_code
-        return happened
+        known = (self.truth != UNKNOWN) & (self.positive_code is not None)
+        return np.where(known, self.truth == self.positive_code, np.nan)
 
     def known(self, *names: str) -> NDArray[np.bool_]:
         """Tell which rows have all of "action", "truth" and "posterior" that are named."""
@@ -561,14 +558,12 @@ def one_dimensional(data: EvaluationData, check: str) -> Floats:
 
     A last bit, as in 1 - (1 - p), must not pass for the scatter of repeated reports.
     """
-    if data.belief.ndim == 1:
-        return np.round(data.belief, 9)
     require(
-        data.belief.shape[1] == 2,
-        f"{check} needs one-dimensional beliefs; received beliefs over {data.belief.shape[1]} "
+        not in_several_states(data),
+        f"{check} needs one-dimensional beliefs; received beliefs over {data.belief.shape[-1]} "
         "states. Pass the belief in one state against the rest.",
     )
-    return np.round(data.belief[:, 1], 9)
+    return np.round(data.belief.T[-1] if data.belief.ndim == 2 else data.belief, 9)
 
 
 def in_several_states(data: EvaluationData) -> bool:

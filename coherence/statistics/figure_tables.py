@@ -23,6 +23,7 @@ from coherence.statistics.knn import belief_bins
 from coherence.statistics.mean_interval import mean_interval
 from coherence.statistics.permutation import Contexts, contexts_of
 from coherence.statistics.report_noise import in_round_numbers, outside_heaps
+from coherence.statistics.resample import context_means
 from coherence.statistics.sequences import Line, beyond_belief, in_canonical_direction
 from coherence.statistics.shares import context_shares
 
@@ -194,22 +195,18 @@ def belief_bars(beliefs: pd.DataFrame) -> pd.DataFrame:
     )
     counts = actions.value_counts()
     present = [level for level in levels if counts.get(level, 0) > 0]
-    kept = present
-    if len(present) > MOST_HISTOGRAMS:
-        # The most frequent are kept, in the order of the levels and not of their counts.
-        frequent = set(sorted(present, key=lambda level: -counts[level])[: MOST_HISTOGRAMS - 1])
-        kept = [level for level in present if level in frequent]
+    # The most frequent are kept, in the order of the levels and not of their counts.
+    most = MOST_HISTOGRAMS if len(present) <= MOST_HISTOGRAMS else MOST_HISTOGRAMS - 1
+    frequent = {*sorted(present, key=lambda level: -counts[level])[:most]}
+    kept = [level for level in present if level in frequent]
     gathered = len(present) - len(kept)
-    parts = [
-        _bars(of["belief"], edges, of.get("weight")).assign(action=str(level), n_actions=1)
-        for level in kept
-        for of in [rows[actions == level]]
-    ]
+    shown = [(str(level), 1, rows[actions == level]) for level in kept]
     if gathered or not present:
-        rest = rows[~actions.isin(kept)]
-        parts.append(
-            _bars(rest["belief"], edges, rest.get("weight")).assign(action="", n_actions=gathered)
-        )
+        shown.append(("", gathered, rows[~actions.isin(kept)]))
+    parts = [
+        _bars(of["belief"], edges, of.get("weight")).assign(action=action, n_actions=n)
+        for action, n, of in shown
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -379,12 +376,10 @@ def shares_by_side(
             of_side = inside & (side == state)
             shown = foretold[inside].mean(axis=0) + left[of_side].mean(axis=0)
             columns = {"action": [str(label) for label in actions], "bin": position, "state": state}
-            columns |= {"belief": belief[inside].mean(), "share": shown.clip(0.0, 1.0)}
+            columns |= {"belief": belief[inside].mean()}
             n_contexts, reach = _reach(left[of_side], context[of_side])
-            columns |= {
-                "low": (shown - reach).clip(0.0, 1.0),
-                "high": (shown + reach).clip(0.0, 1.0),
-            }
+            ends = {"share": shown, "low": shown - reach, "high": shown + reach}
+            columns |= {name: end.clip(0.0, 1.0) for name, end in ends.items()}
             tables.append(pd.DataFrame(columns).assign(n_contexts=n_contexts))
     table = pd.concat(tables, ignore_index=True)
     place = {str(label): at for at, label in enumerate(actions)}
@@ -394,9 +389,8 @@ def shares_by_side(
 def _reach(left: Floats, context: Codes) -> tuple[int, Floats]:
     """Count contexts; return half of the t interval of the mean of what is left, over contexts."""
     code = np.unique(context, return_inverse=True)[1]
-    times = np.bincount(code)
-    means = np.stack([np.bincount(code, column) / times for column in left.T], axis=1)
-    n, quantile = len(times), float(stats.t.ppf(0.975, len(times) - 1))
+    n = int(code.max()) + 1
+    means, quantile = context_means(left, code, n), float(stats.t.ppf(0.975, n - 1))
     return n, np.asarray(quantile * means.std(axis=0, ddof=1) / math.sqrt(n))
 
 

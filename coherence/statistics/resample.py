@@ -158,20 +158,13 @@ class Clusters:
         return f"{self.plural} are independent"
 
 
-def group_of_contexts(runs: pd.DataFrame) -> "pd.Series[Any] | None":
-    """Return the group of each context of a runs table, by its id; None without such a column."""
+def clusters_of(runs: pd.DataFrame, contexts: "pd.Index[Any]") -> Clusters:
+    """Return the clusters of contexts of a runs table, given by id: themselves, or their groups."""
     if "group" not in runs.columns:
-        return None
-    context, contexts = as_codes(runs["context"], "context", len(runs))
-    groups_of_contexts(runs["group"], context, contexts)
-    return runs.drop_duplicates("context").set_index("context")["group"]
-
-
-def clusters_of(group: "pd.Series[Any] | None", contexts: "pd.Index[Any]") -> Clusters:
-    """Return the clusters of resampling of contexts, whose groups are given by their ids."""
-    numbers = np.arange(len(contexts))
-    if group is None:
-        return Clusters("context", numbers)
+        return Clusters("context", np.arange(len(contexts)))
+    codes, labels = as_codes(runs["context"], "context", len(runs))
+    groups_of_contexts(runs["group"], codes, labels)
+    group = runs.drop_duplicates("context").set_index("context")["group"]
     return Clusters("group", pd.factorize(group.loc[contexts])[0])
 
 

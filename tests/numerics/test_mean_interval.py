@@ -94,8 +94,7 @@ def test_no_interval_is_without_width_or_wholly_below_zero():
     assert mean_interval(below, root=True) is None
     clusters = Clusters("context", np.arange(40))
     assert "below 0" in interval_or_reason(below, clusters, "gap", root=True)[1]
-    _, reason = interval_or_reason(np.ones(40), clusters, "gap")
-    assert reason == "no interval, because all contexts have the same gap"
+    assert "all contexts have the same gap" in interval_or_reason(np.ones(40), clusters, "gap")[1]
 
 
 @pytest.mark.parametrize("power", [1, 2, 3])

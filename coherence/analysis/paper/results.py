@@ -26,14 +26,7 @@ from coherence.runs.needs import NEEDS_STATE_AND_ACTION
 from coherence.runs.runs import REFERENCE, Runs, all_computed
 from coherence.statistics.evaluation import evaluation_data, require_state
 from coherence.statistics.mean_interval import mean_result
-from coherence.statistics.resample import (
-    Progress,
-    Seed,
-    as_seed,
-    clusters_of,
-    group_of_contexts,
-    run_calls,
-)
+from coherence.statistics.resample import Progress, Seed, as_seed, clusters_of, run_calls
 
 REPAIRED, PUBLISHED = "repaired", "published"
 ISOTONIC, SCATTER = "cmi:isotonic", "repetition_sd"
@@ -176,7 +169,7 @@ def _of_squares(
 ) -> CheckResult:
     """Return the root of a mean over contexts, with its interval over contexts or groups."""
     squares = squares.dropna()
-    clusters = clusters_of(group_of_contexts(used), squares.index)
+    clusters = clusters_of(used, squares.index)
     result = replace(
         _undefined(check, what, asked, ""),
         n_rows=len(used),
