@@ -21,16 +21,16 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 34_732,
-    "coherence/analysis": 3_654,
+    "coherence": 34_687,
+    "coherence/analysis": 3_648,
     "coherence/batteries": 4_063,
-    "coherence/checks": 6_314,
+    "coherence/checks": 6_311,
     "coherence/cli": 1_666,
     "coherence/decoding": 994,
     "coherence/plots": 1_561,
     "coherence/report": 4_819,
     "coherence/runs": 5_751,
-    "coherence/statistics": 4_003,
+    "coherence/statistics": 3_967,
     "elicitation": 14_438,
     "elicitation/asking": 1_291,
     "elicitation/batteries": 2_260,
