@@ -204,7 +204,7 @@ def cmi(
     contexts = contexts_of(choices)
     cuts = permutation_blocks(contexts.belief, contexts.group)
     nothing = SEPARATED if separated(choices) else settled_by_groups(contexts)
-    if nothing := nothing or too_few(cuts[0], contexts.state):
+    if nothing := nothing or too_few(cuts[0], contexts):
         return replace(result, reason=nothing)
     counted = _choices(choices, contexts)
     information = local_information(contexts.belief, counted, len(choices.states))

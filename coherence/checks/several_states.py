@@ -51,7 +51,7 @@ def permuted_states(
 ) -> Sufficiency:
     """Fill in the test of whether states of whole contexts are exchangeable at like belief."""
     cuts = permutation_blocks(contexts.belief, contexts.group)
-    if few := too_few(cuts[0], contexts.state):
+    if few := too_few(cuts[0], contexts):
         return replace(undefined, reason=few, lack=Lack.CASES)
     basis = explained_by(contexts.belief, contexts.group)
     left = left_over(contexts.share, basis)

@@ -223,14 +223,15 @@ def exchangeable(blocks: Codes, state: Codes) -> Codes:
     return np.flatnonzero((low != high)[blocks])
 
 
-def too_few(blocks: Codes, state: Codes) -> str:
+def too_few(blocks: Codes, contexts: Contexts) -> str:
     """Say why nothing can be tested; empty where enough contexts can be permuted."""
-    movable = exchangeable(blocks, state).size
+    movable = exchangeable(blocks, contexts.state).size
     if movable >= MIN_CONTEXTS:
         return ""
     return (
         f"only {movable} of {blocks.size} contexts have another of similar belief and another "
-        f"state to be permuted with; {MIN_CONTEXTS} are needed"
+        f"state{' in their group' * (contexts.group is not None)} to be permuted with; "
+        f"{MIN_CONTEXTS} are needed"
     )
 
 
