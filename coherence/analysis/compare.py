@@ -63,9 +63,8 @@ from coherence.report.screen import render_parts, spaced
 from coherence.report.verdicts import family_of
 from coherence.report.wording import clean
 from coherence.result import Family, ForecastScores, Interval, rejects
-from coherence.runs.audit import answering
 from coherence.runs.columns import Reading
-from coherence.runs.runs import Runs
+from coherence.runs.runs import Runs, answering
 from coherence.runs.states import meant_by
 from coherence.statistics.mean_interval import difference_interval, difference_pvalue
 from coherence.statistics.pvalues import holm

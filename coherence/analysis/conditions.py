@@ -19,7 +19,7 @@ from coherence.printable import clean
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.verdicts import OF_STAKES as STAKES_VERDICTS
 from coherence.report.verdicts import VERDICTS
-from coherence.runs.audit import audit_table
+from coherence.runs.runs import audit_table
 
 _OF_RESULTS = {
     "holm": "pvalue_holm",

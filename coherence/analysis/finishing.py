@@ -22,14 +22,14 @@ from coherence.report.evaluation import EvaluationReport, Verdict, variation
 from coherence.report.verdicts import NOT_TESTED, VerdictInput, decide, decide_stakes, sentence
 from coherence.report.wording import belief_noun, clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Family, Outcome
-from coherence.runs.audit import (
+from coherence.runs.check import missing_label_notes
+from coherence.runs.notes import Note
+from coherence.runs.runs import (
     answering,
     count_statuses,
     label_questions,
     label_rows,
 )
-from coherence.runs.check import missing_label_notes
-from coherence.runs.notes import Note
 from coherence.runs.states import STATE_NAMES, label_text, named_states
 from coherence.statistics.figure_tables import figure_tables, over_contexts
 from coherence.statistics.pvalues import benjamini_hochberg, holm

@@ -44,9 +44,8 @@ from coherence.plots.style import (
 from coherence.printable import clean
 from coherence.public_names import described
 from coherence.result import CheckResult
-from coherence.runs.audit import STATED
 from coherence.runs.columns import ACTION_PREFIX, holds_exact
-from coherence.runs.runs import Runs
+from coherence.runs.runs import STATED, Runs
 from coherence.runs.states import STATE_NAMES, named_states, unknown_pair, zero_or_one
 from coherence.statistics.figure_tables import (
     EXACT,

@@ -18,7 +18,7 @@ from coherence.plots.style import (
 from coherence.printable import odds
 from coherence.public_names import described
 from coherence.result import CheckResult
-from coherence.runs.audit import STATED
+from coherence.runs.runs import STATED
 
 LANE = 0.8  # height of a lane, of the distance between two
 STAKES, CHANCES = ("stake", "belief", "acts"), ("first", "level", "lottery")

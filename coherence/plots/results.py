@@ -32,7 +32,7 @@ from coherence.plots.style import (
 from coherence.printable import clean, counted, evaluation_name
 from coherence.public_names import described
 from coherence.result import LEVEL, CheckResult, Outcome
-from coherence.runs.audit import STATED
+from coherence.runs.runs import STATED
 
 _PAIR_LABEL, _TITLE_LABEL, _LABEL = 24, 40, 44  # letters
 _LETTERS = "x-small"

@@ -28,8 +28,7 @@ from coherence.plots.style import (
 from coherence.printable import clean
 from coherence.public_names import described
 from coherence.result import CheckResult
-from coherence.runs.audit import STATED
-from coherence.runs.runs import Runs
+from coherence.runs.runs import STATED, Runs
 from coherence.runs.states import STATE_NAMES, named_states
 from coherence.statistics.evaluation import as_choices
 from coherence.statistics.figure_tables import state_shares

@@ -18,9 +18,8 @@ from coherence.checks.sufficiency_result import Sufficiency, primary_of
 from coherence.decoding.decode import PARSED
 from coherence.printable import capitalised, clean, counted, format_numbers
 from coherence.result import CheckResult, Family, Outcome
-from coherence.runs.audit import MISSING, ElicitationSummary
 from coherence.runs.notes import Level, Note, why_not_run
-from coherence.runs.runs import Runs
+from coherence.runs.runs import MISSING, ElicitationSummary, Runs
 from coherence.runs.states import STATE_NAMES
 from coherence.statistics.figure_tables import FigureTables, over_contexts
 from coherence.statistics.report_noise import ReportNoise
@@ -173,7 +172,7 @@ class EvaluationReport:
     scatter: ReportNoise | None = None
     # all rows of the runs table that belong to it, for the pages of answers; untrusted text
     rows: Runs = field(default_factory=lambda: Runs(pd.DataFrame()), repr=False, compare=False)
-    # ``question`` and ``status`` of each of them, from `coherence.runs.audit.label_rows`.
+    # ``question`` and ``status`` of each of them, from `coherence.runs.runs.label_rows`.
     labels: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     # what figures call the state that the belief is not in, and the one that it is in; untrusted
     state_names: tuple[str, str] = STATE_NAMES

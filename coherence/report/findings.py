@@ -59,8 +59,8 @@ from coherence.report.wording import (
     interval_heading,
 )
 from coherence.result import LEVEL, CheckResult, Family, ForecastScores, Outcome
-from coherence.runs.audit import MISSING, audit_table
 from coherence.runs.notes import Code, Level, Note
+from coherence.runs.runs import MISSING, audit_table
 
 MOST_WARNINGS, MOST_NAMED = 3, 3
 WORTH_SAYING = 0.01

@@ -19,9 +19,9 @@ from coherence.report.scores import score_table
 from coherence.report.verdicts import VERDICTS
 from coherence.report.wording import answering_notes, belief_noun, clean
 from coherence.result import Family, Lack, Outcome
-from coherence.runs.audit import ANSWERS, STATUSES, audit_table
 from coherence.runs.columns import Column
 from coherence.runs.notes import Code, Level
+from coherence.runs.runs import ANSWERS, STATUSES, audit_table
 from coherence.runs.states import typed_option
 from coherence.statistics.figure_tables import TABLES
 

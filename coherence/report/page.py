@@ -20,7 +20,7 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.findings import document_of, head, results_table
 from coherence.report.scores import forecasts_alone
 from coherence.report.wording import ALERT, belief_noun, clean
-from coherence.runs.audit import STATED
+from coherence.runs.runs import STATED
 
 TITLE = "Belief coherence report"
 MOST_IN_NOTEBOOK = 6

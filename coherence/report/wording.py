@@ -15,8 +15,8 @@ from coherence.printable import format_interval as format_interval
 from coherence.printable import format_numbers as format_numbers
 from coherence.report.evaluation import EvaluationReport
 from coherence.result import CheckResult, Estimate, Interval
-from coherence.runs.audit import STATED, ElicitationSummary, FormProbability
 from coherence.runs.notes import Code, Note, warning
+from coherence.runs.runs import STATED, ElicitationSummary, FormProbability
 
 NOT_GIVEN = "–"
 ALERT = "Warning"
