@@ -17,7 +17,7 @@ import pandas as pd
 from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_codes, require
 from coherence.runs import needs
-from coherence.runs.columns import ACTION_PREFIX, DRAWN, RECORDED, STATE_PREFIX, declared
+from coherence.runs.columns import ACTION_PREFIX, CALLED, DRAWN, RECORDED, STATE_PREFIX
 from coherence.runs.notes import Code, Level, Note
 from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import folded, known_pair, names_of_state, typed_option, zero_or_one
@@ -401,9 +401,7 @@ def _judges(context: pd.Series, values: pd.Series) -> bool:
 
 def _called(runs: Runs, role: str) -> list[str]:
     """Return the columns that nothing reads, called as files call a role."""
-    column = declared(role)
-    assert column is not None
-    named = re.compile(rf"(?<![a-z])({column.called})", re.IGNORECASE)
+    named = re.compile(rf"(?<![a-z])({CALLED[role]})", re.IGNORECASE)
     return [name for name in runs.unused_labels if named.search(str(name))]
 
 

@@ -24,12 +24,7 @@ from coherence.report.wording import belief_noun, clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Family, Outcome
 from coherence.runs.check import missing_label_notes
 from coherence.runs.notes import Note
-from coherence.runs.runs import (
-    answering,
-    count_statuses,
-    label_questions,
-    label_rows,
-)
+from coherence.runs.runs import answering, count_statuses, label_rows
 from coherence.runs.states import STATE_NAMES, label_text, named_states
 from coherence.statistics.figure_tables import figure_tables, over_contexts
 from coherence.statistics.pvalues import benjamini_hochberg, holm
@@ -105,7 +100,7 @@ def measured(
         verdicts=(),
         verdict=NOT_TESTED,
         notes=with_alerts(remarks, evaluation.rows),
-        statuses=count_statuses(labels, label_questions(evaluation.runs.levels)),
+        statuses=count_statuses(labels, evaluation.runs.levels),
         answering=answering(evaluation.runs),
         scatter=evaluation.scatter,
         state_name=_state_name(evaluation),

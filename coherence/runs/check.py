@@ -7,8 +7,8 @@ taken as one: a table that has them is refused, with the line of pandas for eith
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,7 @@ from coherence.runs.needs import EVIDENCE
 from coherence.runs.notes import Code, Note, warning
 from coherence.runs.roles import SAY_PERCENT, Findings, rows_of
 from coherence.runs.runs import EVALUATION, Runs
-from coherence.runs.states import folded, tidy, typed_option
+from coherence.runs.states import folded, typed_option
 
 _Errors: TypeAlias = Iterator[str]
 _Rule: TypeAlias = Callable[[Runs, Findings], _Errors]
@@ -136,16 +136,15 @@ def _nothing_to_check(runs: Runs, _: Findings) -> _Errors:
     unmet = runs.unmet(names if several else [*names, "p"])
     if not all(unmet.intersection(needs) for needs in EVIDENCE):
         return
-    wanted = "'action' (what was chosen), 'theta' (the realised state) or the exact posterior"
-    if len(runs.states) > 2:
-        wanted = "'action' (what was chosen) together with 'theta' (the realised state)"
     # A column that is known for something else is not meant.
     own = [name.removeprefix("unmapped_") for name in names]
     unknown = [name for name in own if name not in COLUMN_NAMES] or own
+    both = " (of more than two states both)" if len(runs.states) > 2 else ""
     yield (
-        f"there is nothing to check beliefs against: give {wanted}. {closest('action', unknown)} "
-        "Say which is which: --action NAME, --truth NAME, --exact NAME; in Python read_runs(..., "
-        "columns={'action': NAME, 'theta': NAME, 'p_true': NAME})."
+        "there is nothing to check beliefs against: give 'action' (what was chosen), 'theta' (the "
+        f"realised state){both} or the exact posterior. {closest('action', unknown)} Say which is "
+        "which: --action NAME, --truth NAME, --exact NAME; in Python columns={'action': NAME, "
+        "'theta': NAME, 'p_true': NAME}."
     )
 
 
@@ -164,7 +163,7 @@ def _needed_columns(runs: Runs, found: Findings) -> _Errors:
 
 
 def _value_errors(runs: Runs, found: Findings) -> _Errors:
-    """Check labels by the declaration of their column, and what binds the columns of a spread."""
+    """Check labels by the declaration of their column."""
     table = runs.table
     read = {*runs.names} - {*runs.unused_columns}
     for column in (column for column in COLUMNS if column.name in read):
@@ -179,18 +178,6 @@ def _value_errors(runs: Runs, found: Findings) -> _Errors:
                 f"column {found.named(column.name)} is empty in {rows_of(empty)}. Give every row "
                 f"its {column.name}, or leave the column out."
             )
-    if {"p_q05", "p_q95"} <= set(table.columns):
-        low, high = _numbers(table, ["p_q05", "p_q95"]).T
-        rule = f"not lie above {found.named('p_q95')}"
-        yield from found.broken("p_q05", rule, low > high, table["p_q05"], "Are the two exchanged?")
-
-
-def _state_errors(runs: Runs, found: Findings) -> _Errors:
-    """Check that beliefs in several states are a distribution."""
-    if len(runs.states) > 1 and not any(map(is_belief, found.absent)):
-        total = _numbers(runs.table, runs.states).sum(axis=1)
-        off = np.abs(total - 1) > STATED_SUM
-        yield from _sum_errors(runs.states, total, off, STATED_SUM, found)
 
 
 def _sum_errors(
@@ -198,22 +185,21 @@ def _sum_errors(
 ) -> _Errors:
     if not off.any():
         return
-    columns, totals = [found.file_name(name) for name in names], total[off]
-    remedy = "Is a column missing, or a cell no number?"
-    # Of several totals below 1 a part may lack.
-    if len(columns) > 1 and (np.ptp(totals) < ROUNDING or (totals > 1).all()):
-        remedy = (
-            f"If they are shares of another total, in pandas: table[{columns}] = "
-            f"table[{columns}].div(table[{columns}].sum(axis=1), axis=0)."
-        )
+    columns = [found.file_name(name) for name in names]
     yield (
         f"the columns {', '.join(names)} must sum to 1 (within {within}); {int(off.sum())} of "
-        f"{off.size} rows do not, the first sums to {totals[0]:g} ({rows_of(off)}). {remedy}"
+        f"{off.size} rows do not, the first sums to {total[off][0]:g} ({rows_of(off)}). Is a "
+        "column missing, or a cell no number? Of shares of another total, in pandas: "
+        f"table[{columns}] = table[{columns}].div(table[{columns}].sum(axis=1), axis=0)."
     )
 
 
-def _policy_errors(runs: Runs, found: Findings) -> _Errors:
-    """Check probabilities of actions, each one by itself being a probability already."""
+def _sums_of_columns(runs: Runs, found: Findings) -> _Errors:
+    """Check that beliefs in several states, and probabilities of actions, are distributions."""
+    if len(runs.states) > 1 and not any(map(is_belief, found.absent)):
+        total = _numbers(runs.table, runs.states).sum(axis=1)
+        off = np.abs(total - 1) > STATED_SUM
+        yield from _sum_errors(runs.states, total, off, STATED_SUM, found)
     if "action" in runs.names:
         actions = runs.table["action"]
         labels = pd.Series(actions.dropna().unique(), dtype=object)
@@ -318,7 +304,7 @@ def _case_errors(runs: Runs, found: Findings) -> _Errors:
         varies = (contexts[name].transform("nunique") > 1).to_numpy()
         if varies.any():
             remedy = column.of_case.format(
-                cases=_other_cases(names, found),
+                question=typed_option("--group", question),
                 person=typed_option("--person", group),
                 anew=typed_option("--context", f"{group},{question}"),
             )
@@ -344,24 +330,6 @@ def _case_errors(runs: Runs, found: Findings) -> _Errors:
         )
 
 
-def _other_cases(names: Sequence[str], found: Findings) -> str:
-    """Say what else may be the cases where truths vary within those that were named."""
-    question = found.file_name("context")
-    for role in ("person", "group"):
-        if role in names:
-            other = found.file_name(role)
-            return (
-                f"Where ids are numbered anew for each {role}: "
-                f"{typed_option('--context', f'{other},{question}')} "
-                f"{typed_option('--group', other)}{' in place of --person' * (role == 'person')}. "
-                "Else name what has one truth: --context NAME."
-            )
-    return (
-        "Where rows are several answers to a question, each right or wrong by itself, the question "
-        f"is their group: {typed_option('--group', question)} in place of --context."
-    )
-
-
 # What makes labels alike, as pandas writes it.
 _ONE_WAY = ".str.normalize('NFC').str.casefold().str.split().str.join(' ')"
 
@@ -378,8 +346,17 @@ def _label_errors(table: Runs, found: Findings) -> _Errors:
             continue
         cells = runs[name].dropna().astype(str)
         forms = {label: folded(label) for label in cells.unique()}
+        if len({*forms.values()}) == len(forms):
+            continue
         by_task = tasks[cells.index] if name not in EVALUATION else pd.Series("", cells.index)
-        if alike := _alike(cells, forms, by_task):
+        written = cells.groupby([by_task, cells.map(forms)], dropna=False)
+        counts = [labels.value_counts() for _, labels in written]
+        alike = [
+            ", ".join(f"{label!r} ({counted(n, 'row')})" for label, n in each.items())
+            for each in counts
+            if len(each) > 1
+        ]
+        if alike:
             # Of an id made of several columns each is written in one way.
             parts = [f"table[{part.strip()!r}]" for part in found.file_name(name).split(",")]
             yield (
@@ -388,24 +365,6 @@ def _label_errors(table: Runs, found: Findings) -> _Errors:
                 "that are meant to differ otherwise; if they are one, in pandas: "
                 f"{'; '.join(f'{each} = {each}{_ONE_WAY}' for each in parts)}."
             )
-
-
-def _alike(
-    cells: "pd.Series[str]", forms: Mapping[str, str], by_task: "pd.Series[Any]"
-) -> list[str]:
-    """Return labels, with their rows, that differ only in how they are written, in each task."""
-    if len({*forms.values()}) == len(forms):
-        return []
-    shown = []
-    for _, labels in cells.groupby([by_task, cells.map(forms)], dropna=False):
-        counts = labels.value_counts().sort_index().sort_values(ascending=False, kind="stable")
-        texts = list(map(repr, counts.index))
-        if len({*map(tidy, texts)}) < len(texts):  # accents of one character or two look alike
-            texts = list(map(ascii, counts.index))
-        if len(texts) > 1:
-            each = zip(texts, counts, strict=True)
-            shown.append(", ".join(f"{text} ({counted(n, 'row')})" for text, n in each))
-    return shown
 
 
 def without_missing_actions(runs: pd.DataFrame, found: Findings) -> pd.DataFrame:
@@ -442,14 +401,8 @@ def table_errors(runs: Runs, found: Findings, *, part: bool = False) -> list[str
 
     A `part` of a table need not allow a check by itself.
     """
-    rules: list[_Rule] = [
-        _missing_columns,
-        _needed_columns,
-        _value_errors,
-        _state_errors,
-        _policy_errors,
-    ]
-    rules += [_level_errors, _status_errors, _case_errors]
+    rules: list[_Rule] = [_missing_columns, _needed_columns, _value_errors]
+    rules += [_sums_of_columns, _level_errors, _status_errors, _case_errors]
     # Columns that were looked for by names of the user's own may be what there is to check.
     rules += [] if part or found.absent else [_nothing_to_check]
     rules += [] if part else [_label_errors]

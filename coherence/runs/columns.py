@@ -8,8 +8,6 @@ whose fields are options of the command line and arguments of `coherence.read_ru
 
 from __future__ import annotations
 
-import codecs
-import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -50,24 +48,15 @@ class Column:
     meaning: str  # a sentence, or the words of the option's help
     option: str = ""  # option of the command line that names it
     choices: tuple[str, ...] = ()  # its only values
-    largest: float = 1.0  # of a probability
     filled: bool = False  # whether every row has a value where any has
     of_case: str = ""  # where it must not vary within a case: what to do if it does
     on_scale: bool = False  # whether --percent and --scale are about it
     remedy: str = "Or leave the cell empty."  # where a value is none of those that it may have
-    called: str = ""  # pattern of what files call it that no option names; empty for none
 
 
 COLUMNS = (
     Column("task", "label", "decision tasks; absent: one", "task", filled=True),
-    Column(
-        "model",
-        "label",
-        "models that were asked; absent: one",
-        "model-column",
-        filled=True,
-        called="model|llm|engine|checkpoint",
-    ),
+    Column("model", "label", "models that were asked; absent: one", "model-column", filled=True),
     Column(
         "context",
         "label",
@@ -87,22 +76,8 @@ COLUMNS = (
         "group: {anew}. Who judged a case that others judged too is its person: {person} in place "
         "of --group.",
     ),
-    Column(
-        "person",
-        "label",
-        "who judged, where several persons judged the same cases",
-        "person",
-        filled=True,
-        called="person|participant|subject|judge|rater|annotator|respondent|expert|forecaster"
-        "|physician|doctor|clinician|nurse|coder|reader|worker",
-    ),
-    Column(
-        "rep",
-        "label",
-        "repetitions within case, prompt and person",
-        "rep",
-        called="turn|step|stage|round|phase|move",
-    ),
+    Column("person", "label", "who judged, where several judged one case", "person", filled=True),
+    Column("rep", "label", "repetitions within case, prompt and person", "rep"),
     Column("prompt", "label", "wordings of the belief question; empty: standard", "prompt"),
     Column(
         "p",
@@ -112,14 +87,7 @@ COLUMNS = (
         "belief",
         on_scale=True,
     ),
-    Column(
-        "p_sd",
-        "probability",
-        "standard deviation of the distribution over answers whose mean is p",
-        largest=0.5,
-        on_scale=True,
-        remedy="Half of the answers at 0 and half at 1 is as wide as answers can lie.",
-    ),
+    Column("p_sd", "probability", "standard deviation of answers whose mean is p", on_scale=True),
     Column("p_q05", "probability", "its 5% quantile", on_scale=True),
     Column("p_q95", "probability", "its 95% quantile", on_scale=True),
     Column("belief_kind", "label", "how p was got", choices=BELIEF_KINDS),
@@ -141,14 +109,8 @@ COLUMNS = (
     Column("level", "number", "stated chances, in rows of matching questions", "level"),
     Column("frame", "text", "what the prize of these is on: event or complement", "frame"),
     Column("order", "text", "the option that these name first, or stakes questions do", "order"),
-    Column(
-        "gain",
-        "amount",
-        "what the action --acts gains if the event happens, else 1",
-        "gain",
-        called="gain|reward|payoff|prize",
-    ),
-    Column("loss", "amount", "what it loses if not", "loss", called="loss|penalty|cost|stake"),
+    Column("gain", "amount", "what the action --acts gains if the event happens, else 1", "gain"),
+    Column("loss", "amount", "what it loses if not", "loss"),
     Column("acts", "text", "the action that stakes gain and loss; the other one passes"),
     Column("says_from", "probability", "where it says it would take that action, in its own rows"),
     Column(
@@ -156,24 +118,14 @@ COLUMNS = (
         "label",
         "realised states, shared by the rows of a case; A,B,C: columns of which one is 1",
         "truth",
-        of_case="Give every realised state its own context id. {cases}",
+        of_case="Name what has one truth: --context NAME, or two columns, A,B, where ids are "
+        "numbered anew within A. Of several answers to a question, each right or wrong by itself, "
+        "the question is the group: {question} in place of --context.",
     ),
     Column("theta_name", "text", "what theta = 1 is, as 'lung = yes'; figures name states by it"),
-    Column(
-        "p_true",
-        "probability",
-        "exact posteriors of the state, given the evidence",
-        "exact",
-        on_scale=True,
-    ),
+    Column("p_true", "probability", "exact posteriors of the state", "exact", on_scale=True),
     # Tables that the toolkit writes have it, and `p_true` is the exact posterior only beside it.
-    Column(
-        "truth_kind",
-        "label",
-        "how theta came about: drawn (from p_true) or recorded",
-        choices=TRUTH_KINDS,
-        remedy="If it is something else, drop the column.",
-    ),
+    Column("truth_kind", "label", "how theta came about: drawn or recorded", choices=TRUTH_KINDS),
     Column("z", "label", "auxiliary variable of iterated expectation; empty in ordinary rows"),
     Column("z_state", "label", "value of z that p is conditional on"),
     Column("p_z", "probability", "stated probability of z_state", on_scale=True),
@@ -210,6 +162,15 @@ FAMILIES = (
     Column(STATE_PREFIX, "probability", "Belief in one of several states.", on_scale=True),
 )
 """Columns whose names begin alike."""
+CALLED = {
+    "model": "model|llm|engine|checkpoint",
+    "person": "person|participant|subject|judge|rater|annotator|respondent|expert|forecaster"
+    "|physician|doctor|clinician|nurse|coder|reader|worker",
+    "rep": "turn|step|stage|round|phase|move",
+    "gain": "gain|reward|payoff|prize",
+    "loss": "loss|penalty|cost|stake",
+}
+"""Column -> pattern of what files call it that no option names."""
 COLUMN_NAMES = tuple(column.name for column in COLUMNS)
 _BY_NAME = {column.name: column for column in COLUMNS}
 _FIRST = ("p", "action", "theta", "p_true", "context", "group", "person", "rep", "prompt")
@@ -285,7 +246,6 @@ AS_IN_RUNS = Naming()
 COMPARED = ("prediction", "gold")
 _OPTIONS = {option.replace("-", "_"): name for option, name in OPTIONS.items()} | OPTIONS
 _OPTIONS["penalty"] = "loss"
-_MOST_SHOWN = 7  # steps between the ends of a scale whose probabilities are listed
 
 
 @dataclass(frozen=True)
@@ -326,10 +286,8 @@ class Scale:
         return self.p_low + share * (self.p_high - self.p_low)
 
     def described(self) -> str:
-        """Return the mapping, step by step where it is short."""
-        low, high = sorted((self.low, self.high))
-        middle = [low + at for at in range(1, math.ceil(high - low))]
-        steps = [low, *(middle if len(middle) < _MOST_SHOWN else [(low + high) / 2]), high]
+        """Return what the ends and the middle are mapped to."""
+        steps = sorted((self.low, (self.low + self.high) / 2, self.high))
         return ", ".join(f"{step:g} as {self.probability(step):.3g}" for step in steps)
 
 
@@ -473,13 +431,6 @@ class Reading:
             yield f"decimal must be '.' or ','; received {self.decimal!r}."
         if not all(self.missing):
             yield f"missing must hold marks, such as NA,-99; received {self.missing!r}."
-        try:
-            codecs.lookup(self.encoding or "utf-8")
-        except LookupError:
-            yield (
-                "encoding must be a name that Python knows, such as utf-8, latin-1 or cp1252; "
-                f"received {self.encoding!r}."
-            )
 
     @cached_property
     def line(self) -> Scale | None:

@@ -26,15 +26,12 @@ LIST = "files.sha256"
 _REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO}
 _STAGE = ".coherence-unfinished-"
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](?!/)(.+)")
+_REMEDY = "Name another, or move it away."
 _TOP = f"# written by coherence: check with sha256sum -c {LIST}"
 
 
 def require_new(
-    path: Path,
-    written: Path | None = None,
-    *,
-    option: str = "--out",
-    remedy: str = "Name another, or move it away.",
+    path: Path, written: Path | None = None, *, option: str = "--out", remedy: str = _REMEDY
 ) -> None:
     """Raise `InputError` where a file is there; `written` may take the place of one equal to it."""
     if os.path.lexists(path) and (written is None or _digest(path) != _digest(written)):
@@ -148,10 +145,9 @@ def require_replaceable(
         and _digest(folder / name) not in {*listed.get(name, ()), digests.get(name)}
     ]
     if strange:
-        first, more = strange[0], f" (and {len(strange) - 1} more)" if len(strange) > 1 else ""
-        was = "changed since" if first in listed else "not written by"
+        was = "changed since" if strange[0] in listed else "not written by"
         raise InputError(
-            f"{folder / first}{more} would be overwritten, and was {was} an earlier call. "
+            f"{folder / strange[0]} would be overwritten, and was {was} an earlier call. "
             "Move it away, or write to another folder."
         )
 

@@ -20,6 +20,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import zip_longest
@@ -46,7 +47,6 @@ LINES, ARRAY, WORKBOOKS = (".jsonl", ".ndjson"), ".json", (".xlsx", ".xlsm")
 STATISTICS = {".dta": "read_dta", ".sav": "read_sav"}
 """Ending of a file of a statistics program -> what of `pyreadstat` reads it."""
 _ENDINGS = (".parquet", ".pq", *SEPARATORS, *LINES, ARRAY, *STATISTICS, *WORKBOOKS)
-_REMEDIES = {".xls": "Save it as .xlsx.", ".txt": "Rename it to .csv."}
 
 
 class ValueLabels(NamedTuple):
@@ -88,12 +88,9 @@ def require_frame(runs: Any, name: str = "runs") -> pd.DataFrame:
     if isinstance(runs, str | os.PathLike):
         remedy = f"Read the file first: coherence.read_runs({str(runs)!r})."
     elif hasattr(runs, "__arrow_c_stream__") and not isinstance(runs, pd.Series):
-        try:
-            table: pd.DataFrame = pa.table(runs).to_pandas()
-        except (pa.ArrowException, TypeError, ValueError):
-            pass  # a column alone, as a chunked array is
-        else:
-            return table
+        # A column alone, as a chunked array is, makes no table.
+        with suppress(pa.ArrowException, TypeError, ValueError):
+            return pd.DataFrame(pa.table(runs).to_pandas())
     kind = f"{type(runs).__module__}.{type(runs).__name__}".removeprefix("builtins.")
     raise InputError(f"{name} must be a pandas DataFrame; received {kind}. {remedy}")
 
@@ -134,7 +131,7 @@ def _read(path: Path, reading: Reading | None) -> FileTable:
     if suffix not in _ENDINGS:
         raise InputError(
             f"{path}: the file's ending must be .parquet, .csv, .tsv, .jsonl, .json, .xlsx, .dta "
-            f"or .sav, not {suffix or 'missing'!r}. {_REMEDIES.get(suffix, 'Convert the file.')}"
+            f"or .sav, not {suffix or 'missing'!r}. Save it as one of these."
         )
     if reading is not None and reading.sheet is not None and suffix not in WORKBOOKS:
         raise InputError(
@@ -205,7 +202,7 @@ def read_text(path: Path, reading: Reading | None = None) -> str:
     marked = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
     try:
         return data.decode((reading and reading.encoding) or marked)
-    except UnicodeError as error:
+    except (UnicodeError, LookupError) as error:  # bytes, or an encoding that Python has not
         remedy = "Save it as UTF-8"
         if reading is not None:
             remedy = "Name its encoding, often --encoding cp1252 (Windows) or --encoding latin-1"
@@ -401,12 +398,11 @@ def _csv_cells(path: Path, text: str, names: list[str], sep: str) -> tuple[pa.Ta
         if not row.text.strip(f" \t\r\n{sep}"):
             n_blank += 1
             return "skip"
-        remedy = "Was it cut short there? Get it again, or fill or remove the row."
-        if row.actual_columns > row.expected_columns:
-            remedy = "Quote texts that hold the separator; with decimal commas it is another: "
-            remedy += "--sep ';' --decimal ','."
-        held = f"has {counted(row.actual_columns, 'cell')}, the header {row.expected_columns}"
-        wrong = f"row {row.number} ({row.text[:40]!r}) {held}. {remedy}"
+        wrong = (
+            f"row {row.number} ({row.text[:40]!r}) has {counted(row.actual_columns, 'cell')}, the "
+            f"header {row.expected_columns}. Was it cut short there? Else quote texts that hold "
+            "the separator, or name it where commas are decimal: --sep ';' --decimal ','."
+        )
         return "error"
 
     try:
@@ -457,14 +453,11 @@ def _with_plain_quotes(path: Path, text: str, sep: str) -> str:
         for _ in rows:
             pass
     except csv.Error as error:
-        said = (
-            f"text stands behind a closing quote in line {rows.line_num}, or in the cell that ends "
-            "there: a quote that opens a cell by mistake swallows what follows. Double the quotes "
-            "within texts, or write the file anew."
-        )
-        if "end of data" in str(error):
-            said = "the last of the quotes is not closed. Was the file cut short? Get it again."
-        raise InputError(f"{path}: {said}") from None
+        raise InputError(
+            f"{path}: text stands behind a closing quote in line {rows.line_num}, or in the cell "
+            f"that ends there, or the file was cut short ({error}): a quote that opens a cell by "
+            "mistake swallows what follows. Double the quotes within texts, or get the file again."
+        ) from None
     return text
 
 

@@ -20,7 +20,7 @@ import pandas as pd
 
 from coherence.decoding.ranges import STATED_SUM
 from coherence.errors import InputError, SchemaError, closest, listing
-from coherence.printable import counted, numbered
+from coherence.printable import counted
 from coherence.runs.cells import (
     Cells,
     labels,
@@ -233,21 +233,18 @@ def with_matched_states(runs: Runs, found: Findings) -> Runs:
         found.note(Code.STATE, f"{title} is named as the beliefs are: {listing(said, 4)}.")
         return Runs(runs.table.assign(theta=theta), found.notes, runs.named, meant=runs.meant)
     rows = runs.table["theta"].isin(strays)
+    cells = f"table[{found.file_name('theta')!r}]"
+    likely = _named_alike(seen, [state for state in states if known_pair([state])])
+    renamed = {label_text(label): likely.get(label, "STATE") for label in strays or seen}
+    remedy = f"Name them alike, in pandas: {cells} = {cells}.astype(str).replace({renamed})"
     sums = runs.table.loc[rows, runs.states].sum(axis=1, skipna=False)
-    add = f"add {numbered(len(strays), 'it', 'them')}"
-    lost = f"{numbered(len(strays), 'a column of beliefs is', 'columns of beliefs are')} missing"
     if matched and bool((sums < 1 - STATED_SUM).any()):  # they leave room for another state
         found.absent |= {f"{STATE_PREFIX}{label_text(label)}" for label in strays}
-        remedy = f"Beliefs in these rows sum to {sums.min():g}: {lost}: {add}"
-    else:
-        cells = f"table[{found.file_name('theta')!r}]"
-        likely = _named_alike(seen, [state for state in states if known_pair([state])])
-        renamed = {label_text(label): likely.get(label, "STATE") for label in strays or seen}
-        remedy = f"Name them alike, in pandas: {cells} = {cells}.astype(str).replace({renamed})"
-        if matched and strays:
-            condition = label_condition(found.file_name("theta"), [*map(label_text, strays)])
-            rest = f"leave out the {counted(int(rows.sum()), 'row')} whose label is no state"
-            remedy += f"; or {rest}: {typed_option('--where', condition)}"
+        remedy = "Beliefs in these rows sum to less than 1: a column of beliefs is missing: add it"
+    elif matched and strays:
+        condition = label_condition(found.file_name("theta"), [*map(label_text, strays)])
+        rest = f"leave out the {counted(int(rows.sum()), 'row')} whose label is no state"
+        remedy += f"; or {rest}: {typed_option('--where', condition)}"
     found.of_table.append(
         f"{title} is {listing(map(repr, seen), 4)}, and columns of beliefs are named after "
         f"{listing(map(repr, states), 6)}. {remedy}."
@@ -406,7 +403,7 @@ def as_runs(read: FileTable, reading: Reading, source: Path | str) -> Runs:
     # All at once: each round of corrections takes a user as long as the first.
     if found.of_options:
         everything = [*dict.fromkeys([*found.of_options, *found.of_table])]
-        count = f" has {len(everything)} errors" if len(everything) > 1 else ""
+        count = f" has {len(everything)} errors" * (len(everything) > 1)
         raise InputError.all_at_once(f"{title}{count}", everything)
     if found.of_table:
         raise SchemaError(found.of_table, title)

@@ -29,10 +29,8 @@ from coherence.runs.columns import (
     AS_IT_IS,
     COLUMNS,
     EXACT,
-    KIND,
     LEVEL_OPTIONS,
     PERCENT,
-    RECORDED,
     Column,
     Naming,
     Reading,
@@ -164,22 +162,16 @@ def _read_group(group: Mapping[str, Numbers], found: Findings) -> dict[str, Cell
         values = np.where(read.signed, read.values / 100, values)
         made[name] = pd.Series(values, index=read.cells.index)
         found.of_table += _out_of_range(name, column, read, made[name], line, found)
-        made[name] = _within_bounds(name, column, made[name], found)
+        away = np.maximum(-made[name], made[name] - 1)  # a hair, as in 1.0000000002
+        outside = (away > 0) & (away <= ROUNDING)
+        if column.kind == "probability" and outside.any():
+            text = (
+                f"{counted(int(outside.sum()), 'value')} of {name!r} outside [0, 1] by at most "
+                f"{away[outside].max():.1g}, a rounding error, taken as 0 or 1."
+            )
+            found.note(Code.ROUNDED, text)
+            made[name] = made[name].mask(outside, made[name].round())
     return made
-
-
-def _within_bounds(name: str, column: Column, values: Cells, found: Findings) -> Cells:
-    """Move probabilities a hair outside [0, 1], such as 1.0000000002, to its ends."""
-    away = np.maximum(-values, values - 1)
-    outside = (away > 0) & (away <= ROUNDING)
-    if column.kind != "probability" or not outside.any():
-        return values
-    text = (
-        f"{counted(int(outside.sum()), 'value')} of {name!r} outside [0, 1] by at most "
-        f"{away[outside].max():.1g}, a rounding error, taken as 0 or 1."
-    )
-    found.note(Code.ROUNDED, text)
-    return values.mask(outside, values.round())
 
 
 def _refuse_marks(quoted: str, read: Sequence[Numbers], found: Findings) -> None:
@@ -214,11 +206,10 @@ def _line(
         mixed = bare.size and (line is None or (0 < largest <= 1 and not is_exact))
         if mixed or line not in (None, PERCENT):
             other = f"numbers without one, such as {small[0] if small.size else largest:g}"
-            percent = "; where all are percentages: --percent (read_runs(..., percent=True))"
             found.of_options.append(
                 f"column {quoted} has both percent signs, such as {cells[0]!r}, and "
                 f"{other if mixed else 'a scale (--scale)'}. Write a percent sign behind every "
-                f"percentage, or probabilities alone{percent if largest > 1 else ''}."
+                "percentage, or probabilities alone; where all are percentages: --percent."
             )
             return None
         if not reading.percent:
@@ -288,23 +279,21 @@ def _out_of_range(
             f"hold {'percentages from 0 to 100' if said is PERCENT else 'probabilities in [0, 1]'}"
         )
         outside = (values < -ROUNDING) | (values > 1 + ROUNDING)
-        wide = ~outside & (values > column.largest) & (column.largest < 1)
-        yield from found.broken(name, f"be at most {column.largest:g}", wide, values, remedy)
         if said not in (None, PERCENT) and name != "p_sd":
             rule = f"lie on the scale {line}"
             low, high = sorted((said.low, said.high))
             outside = pd.Series((read.values < low) | (read.values > high), values.index)
         if outside.any():
-            remedy = _remedy(name, read, said, found)
+            remedy = _remedy(name, read, said)
     else:
         return
     yield from found.broken(name, rule, outside, read.cells, remedy)
 
 
-def _remedy(name: str, read: Numbers, line: Scale | None, found: Findings) -> str:
+def _remedy(name: str, read: Numbers, line: Scale | None) -> str:
     """Say what to do about numbers of which some lie outside their scale, or [0, 1] without one.
 
-    Marks of a missing answer, percentages, log-probabilities and answers on a scale look like it.
+    Marks of a missing answer, percentages and answers on a scale look like it.
     """
     low, high = (0.0, 1.0) if line is None else sorted((line.low, line.high))
     values = read.values[~np.isnan(read.values)]
@@ -316,9 +305,6 @@ def _remedy(name: str, read: Numbers, line: Scale | None, found: Findings) -> st
         return f"If {listed} stands for no answer: {typed_option('--missing', listed)}."
     if line is None and are_percentages(rest):
         return SAY_PERCENT
-    if line is None and values.max() <= 0 and (values % 1).any():
-        cells = f"table[{found.file_name(name)!r}]"
-        return f"If they are log-probabilities, in pandas: {cells} = numpy.exp({cells})."
     top = max(rest.max(initial=0.0), -rest.min(initial=0.0))
     end = next((end for end in _USUAL_ENDS if top <= end), 0)
     on_scale = column is not None and column.on_scale and name != EXACT
@@ -345,8 +331,7 @@ def _why_not_ours(column: Column, runs: Runs, cells: "pd.Series[Any]") -> str:
         case "p_true" if not holds_exact(there):
             return (
                 "in a table that this toolkit did not write it may be a stated confidence. If it "
-                f"is the exact posterior: --exact {EXACT}; in Python columns={{'exact': "
-                f"{EXACT!r}}}, or give a DataFrame a column {KIND!r} that holds {RECORDED!r}"
+                f"is the exact posterior: --exact {EXACT} (columns={{'exact': {EXACT!r}}})"
             )
         case "tokens" if len(filled) and numbers(cells).odd[cells.notna()].all():
             return "it holds no numbers"
@@ -381,7 +366,15 @@ def _why_not_ours(column: Column, runs: Runs, cells: "pd.Series[Any]") -> str:
                     "texts of questions. If rows with the same text answer one question: --context"
                 )
         case "context" if cells.dropna().astype(str).str.len().median() >= _LONG:
-            return _passages(runs, cells)
+            # Texts, such as passages with questions, beside a column of the cases.
+            for name in runs.unused_labels:
+                cases = runs.table[name].astype(str)
+                nested = cells.nunique() < cases.nunique() < len(cases)
+                truth = runs.table.get("theta", cells)
+                if nested and _each_at_one(cells, cases) and _each_at_one(truth, cases):
+                    return (
+                        f"it holds texts, and several values of {name!r} have one: --context {name}"
+                    )
         case "level" if len(filled):
             chosen = runs.table.get("action", pd.Series(dtype=object))
             named = {f"{ACTION_PREFIX}{option}" for option in LEVEL_OPTIONS} & there
@@ -408,17 +401,6 @@ def _question_texts(runs: Runs, cells: "pd.Series[Any]") -> bool:
 
 def _each_at_one(values: "pd.Series[Any]", by: "pd.Series[Any]") -> bool:
     return bool(values.groupby(by).nunique().max() == 1)
-
-
-def _passages(runs: Runs, cells: "pd.Series[Any]") -> str:
-    """Tell whether texts, such as passages with questions, stand beside a column of the cases."""
-    truth = runs.table.get("theta", cells)
-    for name in runs.unused_labels:
-        cases = runs.table[name].astype(str)
-        nested = cells.nunique() < cases.nunique() < len(cases)
-        if nested and _each_at_one(cells, cases) and _each_at_one(truth, cases):
-            return f"it holds texts, and several values of {name!r} have one: --context {name}"
-    return ""
 
 
 MAY_BE_STRANGERS = frozenset(column.name for column in COLUMNS if column.choices) | {

@@ -460,11 +460,12 @@ def label_rows(evaluation: Runs, reference: str) -> pd.DataFrame:
     return _labelled(evaluation, question, evaluation.believed & (evaluation.acted | ~asked))
 
 
-def label_questions(levels: Runs | None) -> pd.DataFrame:
-    """Say of each question with a level of one (task, model) what became of the answer."""
-    if levels is None:
-        return pd.DataFrame({"question": [], "status": []}, dtype=object)
-    return _labelled(levels, question_kind(levels.table), levels.acted)
+def count_statuses(labels: pd.DataFrame, levels: Runs | None) -> pd.DataFrame:
+    """Count rows, labelled by `label_rows`, and questions with a level by question and status."""
+    if levels is not None:
+        labels = pd.concat([labels, _labelled(levels, question_kind(levels.table), levels.acted)])
+    counted = labels.value_counts().rename("rows").reset_index()
+    return counted.sort_values(["question", "status"], ignore_index=True)
 
 
 def _labelled(rows: Runs, question: Any, answered: "pd.Series[bool]") -> pd.DataFrame:
@@ -472,12 +473,6 @@ def _labelled(rows: Runs, question: Any, answered: "pd.Series[bool]") -> pd.Data
     if "status" in rows.names:
         status = rows.table["status"].astype(str)
     return pd.DataFrame({"question": question, "status": status})
-
-
-def count_statuses(*labels: pd.DataFrame) -> pd.DataFrame:
-    """Count rows, labelled by `label_rows` and `label_questions`, by question and status."""
-    counted = pd.concat(labels).value_counts().rename("rows").reset_index()
-    return counted.sort_values(["question", "status"], ignore_index=True)
 
 
 def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:

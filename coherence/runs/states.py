@@ -8,7 +8,7 @@ labels the user has to name one, because the wrong one turns every score and eve
 import re
 import shlex
 import unicodedata
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from coherence.errors import InputError, closest
 from coherence.runs.columns import STATE_PREFIX
-from coherence.runs.row_condition import label_condition
 
 KNOWN_PAIRS = (("no", "yes"), ("false", "true"), ("0", "1"))
 """Two labels of which the second is the one that a belief is in; case does not matter."""
@@ -139,11 +138,8 @@ def labels_error(
     reason = not_labels(labels, n_cases, numbers_alone=numbers_alone)
     if not reason:
         return ""
-    numbers, what = _as_numbers(labels), "these are measurements, ids or free answers, not labels."
+    what = "these are measurements, ids or free answers, not labels."
     if name == "truth":
-        if column and numbers is not None and {0, 1} & {*numbers}:
-            kept = typed_option("--where", label_condition(column, [0, 1], left_out=False))
-            what += f" Leave out what was resolved to a probability in between: {kept}."
         exact = typed_option("--exact", column) if column else "exact= (--exact)"
         what += (
             " Give 0 or 1 for whether the state came true that the belief is in; if it is the "
@@ -167,11 +163,6 @@ def in_order(labels: Sequence[Any]) -> list[Any] | None:
 
 def meant_by(wanted: Any, labels: Sequence[Any]) -> list[Any]:
     """Return the labels that a user's word may mean; see `named_state`."""
-    if not isinstance(wanted, Hashable):
-        raise InputError(
-            f"positive must be one label of the truth; received {type(wanted).__name__}. "
-            "Pass the label itself."
-        )
     exact = [label for label in labels if label == wanted or str(label) == str(wanted)]
     return exact or [label for label in labels if folded(label) == folded(wanted)]
 
@@ -215,11 +206,10 @@ def beside_a_pair(labels: Sequence[Any]) -> list[Any]:
 def unknown_pair(labels: Sequence[Any], name: str) -> str:
     """Say that of two labels nothing tells which one the belief is in, and what to do."""
     first, second = labels
-    typed = [typed_option("--positive", label) for label in labels]
-    options = " or ".join(typed) if all(typed) else ""
+    typed = " or ".join(typed_option("--positive", label) for label in labels)
     return (
         f"{name} is {first!r} or {second!r}, and nothing says which of the two the belief is in. "
-        f"Name it: positive={first!r} or positive={second!r}{f' ({options})' if options else ''}."
+        f"Name it: positive={first!r} or positive={second!r} ({typed})."
     )
 
 

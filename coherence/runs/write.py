@@ -92,21 +92,13 @@ def _write(runs: pd.DataFrame, path: Path, suffix: str) -> None:
         # Texts in quotes: of a lone carriage return alone, Python's minimal quoting would leave a
         # line end.
         runs.to_csv(path, index=False, quoting=csv.QUOTE_NONNUMERIC)
+    elif runs.columns.has_duplicates:
+        raise ValueError("two columns have one name")
     else:
-        _write_jsonl(runs, path)
-
-
-def _write_jsonl(runs: pd.DataFrame, path: Path) -> None:
-    if runs.columns.has_duplicates:
-        twice = runs.columns[runs.columns.duplicated()][0]
-        raise ValueError(f"two columns are named {twice!r}")
-    # pandas writes at most 15 digits; a probability must come back as the number that it was.
-    records = runs.astype(object).where(runs.notna(), None).to_dict("records")
-    with path.open("w", encoding="utf-8") as lines:
-        for record in records:
-            lines.write(
-                json.dumps(
-                    record, ensure_ascii=False, allow_nan=False, default=lambda value: value.item()
-                )
-                + "\n"
-            )
+        # pandas writes at most 15 digits; a probability must come back as the number that it was.
+        records = runs.astype(object).where(runs.notna(), None).to_dict("records")
+        encode = json.JSONEncoder(
+            ensure_ascii=False, allow_nan=False, default=lambda value: value.item()
+        ).encode
+        with path.open("w", encoding="utf-8") as lines:
+            lines.writelines(f"{encode(record)}\n" for record in records)

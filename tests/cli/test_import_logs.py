@@ -73,7 +73,7 @@ def test_answers_on_a_scale_are_mapped(tmp_path, run):
     log = texts(tmp_path, "1", "4", "7", "9", "")
     command = ["import", log, "--out", tmp_path / "runs.csv"]
     status, said, _ = run(*command, "--scale", "1..7")
-    assert "output was read on the scale 1..7: 1 as 0, 2 as 0.167" in " ".join(said.split())
+    assert "output was read on the scale 1..7: 1 as 0, 4 as 0.5" in " ".join(said.split())
     runs = read_runs(tmp_path / "runs.csv")
     assert (status, runs["p"][:3].tolist()) == (0, [0, 0.5, 1])
     assert runs["status"].tolist() == ["ok", "ok", "ok", "out_of_range", "unparsed"]

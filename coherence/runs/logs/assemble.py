@@ -118,9 +118,8 @@ def assemble(
         cells = known | answers_of(log, fields, replace(form, line=line))
         # One id may be written in two forms of Unicode.
         rows = filled(pd.DataFrame(cells, range(len(log.records)), dtype=object))
-        rows["context"] = [
-            normalize("NFC", id_) if isinstance(id_, str) else id_ for id_ in rows["context"]
-        ]
+        ids = rows["context"]
+        rows["context"] = [normalize("NFC", i) if isinstance(i, str) else i for i in ids]
         parts[of_beliefs].append(rows)
     # Contexts that gather samples make the log's own numbers repeat within them.
     counts = "context" in mapping and "rep" not in mapping
@@ -163,17 +162,12 @@ def _line_of(
 
 
 def _as_file(answers: pd.DataFrame, positive: str | None) -> pd.DataFrame:
-    """Lay answers out as a file of objects has them, in the schema's order; theta is 0 or 1."""
+    """Lay answers out as a file has them, in the schema's order; theta is 0 or 1."""
     if KIND not in answers:
         known = answers.reindex(columns=["theta", EXACT]).notna().any(axis=1)
         answers[KIND] = known.map({True: RECORDED, False: None})
-    places = {name: place for place, name in enumerate(COLUMN_NAMES)}
-    order = places | {
-        name: places["p_z_true"]
-        for name in map(str, answers)
-        if is_state(name) or name.startswith(FEATURE_PREFIX)
-    }
-    names = sorted((name for name in map(str, answers) if name in order), key=order.__getitem__)
+    own = [n for n in map(str, answers) if is_state(n) or n.startswith(FEATURE_PREFIX)]
+    names = [*(name for name in COLUMN_NAMES if name in answers), *own]
     if "theta" in names and not any(map(is_state, names)):  # of several states labels are needed
         answers["theta"] = _zero_or_one(answers["theta"], positive)
     # What was asked keeps its column even if no answer could be read; what the logs do not have is
@@ -212,9 +206,8 @@ def _split_by_task(
             "(--belief-task NAME) and which for actions (--action-task NAME), and import others, "
             "as those of another prompt or that hold both, one by one."
         )
-    return [log for log in logs if log.name in beliefs], [
-        log for log in logs if log.name in actions
-    ]
+    of_beliefs, of_actions = ([log for log in logs if log.name in n] for n in (beliefs, actions))
+    return of_beliefs, of_actions
 
 
 def _fields(
@@ -251,8 +244,8 @@ def _fields(
         needed = is_belief(column) or column in ("action", "context")
         names = names_of(dict.fromkeys(each.field_names) for each in ([log] if needed else logs))
         if name not in (*names, LEFT_OUT):
-            near = closest(name, names)
-            raise InputError(f"{log.file}: no field {name!r} to use as {column!r}. {near}")
+            said = f"{log.file}: no field {name!r} to use as {column!r}."
+            raise InputError(f"{said} {closest(name, names)}")
         if name in (*log.field_names, LEFT_OUT):
             fields[column] = name
     unwanted = () if has_action else ("action", "raw_action")
@@ -354,25 +347,21 @@ def compared(
             shown = " and ".join(repr(str(side[RECORD].get(name))[:60]) for side in sides)
             by = (each for each in names if each in own or each == HASH)
             agree = next((each for each in by if _joins(each, name, ours, theirs)), None)
+            remedy = "Ids must name the same samples in both: name one that does, --context FIELD"
+            if agree is not None:
+                remedy = f"All values of {agree} are there under other ids: "
+                remedy += f"{typed_option('--context', agree)} joins by them"
             raise InputError(
                 f"{unlike[name].sum()} of {of} differ in {name}, the first is {id_field} "
-                f"{sides[0]['context']!r}: {shown}. "
-                + (
-                    "Ids must name the same samples in both: name one that does, --context "
-                    f"FIELD; or if {name} need not agree, what came true: --truth FIELD."
-                    if agree is None
-                    else f"All values of {agree} are there under other ids: "
-                    f"{typed_option('--context', agree)} joins by them."
-                )
+                f"{sides[0]['context']!r}: {shown}. {remedy}; or if {name} need not agree, name "
+                "what came true: --truth FIELD."
             )
     # Of labels that are others in both logs nothing can be said.
     noted = [f"{name} ({unlike[name].sum()})" for name in differ if name not in truths]
     notes = [f"of {of} these differ: {listing(noted)}"] if noted else []
     if len(one) and not tell:
-        notes.append(
-            f"{logs} were joined by {id_field} alone: nothing else shows that equal "
-            "ids are equal samples"
-        )
+        alone = "nothing else shows that equal ids are equal samples"
+        notes.append(f"{logs} were joined by {id_field} alone: {alone}")
     return notes
 
 

@@ -60,8 +60,8 @@ def read_inspect_log(path: Path, calls: CallReading | None = None) -> AnswerLog:
         nothing that says where beliefs stand.
     """
     log, samples = read_samples(path, unread=set() if calls else {"messages", "events"})
-    seen, records, n, answered = Counter[str](), list[dict[str, object]](), 0, False
-    errors = Counter[str]()
+    seen, errors, records = Counter[str](), Counter[str](), list[dict[str, object]]()
+    n, answered = 0, False
     for sample in samples:
         if calls is None:
             records.append(record_of(sample))
@@ -72,18 +72,19 @@ def read_inspect_log(path: Path, calls: CallReading | None = None) -> AnswerLog:
         n, answered = n + 1, answered or not sample.error or bool(sample.output.choices)
         if sample.error:  # the first line says what went wrong; a traceback fills a page
             errors[sample.error.message.strip().partition("\n")[0][:300]] += 1
-    failures = [f"Most frequent error ({times}): {said}" for said, times in errors.most_common(1)]
-    failures = [f"The run failed: {log.error.message}"] if log.error else failures
+    said = [f" Most frequent error ({times}): {each}" for each, times in errors.most_common(1)]
+    said = [f" The run failed: {log.error.message}"] if log.error else said
     # A run that was cut off is read as far as it got, and says how far.
     expected = (log.eval.dataset.samples or 0) * (log.eval.config.epochs or 1)
-    got = f"{n} of {expected} samples are in the log, {errors.total()} of them ended in an error"
+    got = f"{n} of {expected} samples are in the log, {errors.total()} of them ended in an error."
+    got += "".join(said)
     if not answered:
         raise InputError(
-            f"{path}: the log has no answer: {got}. {' '.join(failures)} "
-            "Run it again, without --no-log-samples, or leave this file out."
+            f"{path}: the log has no answer: {got} Run it again, without --no-log-samples, or "
+            "leave this file out."
         )
     notes = [f"the run did not finish (status {log.status})"] * (log.status != "success")
-    notes += [f"{got}. {' '.join(failures)}".strip()] * bool(expected > n or errors)
+    notes += [got] * bool(expected > n or errors)
     fields = {"context": "id", "rep": "rep", "answer": "output", "theta": "target"}
     fields |= {"created": "completed_at"} | sample_columns(records, "metadata.")
     told: dict[str, Any] = {"notes": tuple(notes)}
@@ -128,13 +129,11 @@ def read_samples(path: Path, unread: set[str]) -> tuple[EvalLog, Iterator[EvalSa
 def _one_error(path: Path) -> Iterator[None]:
     """Turn what Inspect raises about a file into one error."""
     try:
-        import inspect_ai.log  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("elicit", "reading a log of Inspect") from None
-    try:
         yield
     except InputError:
         raise
+    except ImportError:
+        raise MissingExtraError("elicit", "reading a log of Inspect") from None
     # Zip, Zstandard, JSON and pydantic each have errors of their own for a file that is no log.
     except Exception as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
@@ -145,16 +144,13 @@ def _one_error(path: Path) -> Iterator[None]:
 
 
 def _check_archive(path: Path) -> int:
-    """Compare sizes and checksums with the directory; return how many samples it has, 0 in JSON."""
+    """Check what the file holds against its directory; return how many samples, 0 in JSON."""
     if path.suffix.lower() == ".json":
         return 0
     with zipfile.ZipFile(path) as archive:
-        entries = archive.infolist()
-        # Reads at most the stated size of each entry, so that the sizes hold from here on.
-        damaged = archive.testzip()
-    if damaged is not None:
-        raise zipfile.BadZipFile(f"checksum of entry {damaged!r} differs")
-    return sum(entry.filename.startswith("samples/") for entry in entries)
+        if (damaged := archive.testzip()) is not None:
+            raise zipfile.BadZipFile(f"checksum of entry {damaged!r} differs")
+        return sum(name.startswith("samples/") for name in archive.namelist())
 
 
 def record_of(sample: EvalSample) -> dict[str, object]:
@@ -209,7 +205,6 @@ FORMAT = LogFormat("inspect", (".eval", ".json"), _recognises, read_inspect_log)
 
 SIDE_QUESTION, TEXT, TOOL = "side_question", "text", "tool:"
 SOURCE = "coherence.side_question"  # of the event by which a solver records what it asked aside
-_MOST_SHOWN = 12  # calls and arguments
 
 
 @dataclass(frozen=True)
@@ -404,10 +399,8 @@ def _require_called(path: Path, reading: CallReading, seen: Counter[str]) -> Non
 def _overview(seen: Counter[str]) -> str:
     """Return what was called how often, and how many episodes have beliefs that were asked."""
     calls = (f"{name} ({n})" for name, n in seen.most_common() if name != SIDE_QUESTION)
-    return (
-        f"Calls: {listing(calls, _MOST_SHOWN)}; episodes with a belief that was asked aside: "
-        f"{seen[SIDE_QUESTION]}."
-    )
+    aside = f"episodes with a belief that was asked aside: {seen[SIDE_QUESTION]}"
+    return f"Calls: {listing(calls, 12)}; {aside}."
 
 
 def require_action_from(path: Path) -> None:
@@ -417,8 +410,7 @@ def require_action_from(path: Path) -> None:
     if {*seen} - {SIDE_QUESTION}:
         raise InputError(
             f"{path}: agents call tools in {counted(len(episodes), 'episode')}, and nothing says "
-            f"which call is the action. {_overview(seen)} Name the action, and where the belief "
-            "before it stands if it was not asked aside: --action-from TOOL or TOOL.ARGUMENT, "
-            f"--belief-from {TOOL}TOOL.ARGUMENT or {TEXT} (--belief-pattern REGEX finds a number). "
-            "To read the last answers instead: --belief output."
+            f"which call is the action. {_overview(seen)} Name it (--action-from TOOL or "
+            f"TOOL.ARGUMENT), and where the belief before it stands (--belief-from {TOOL}"
+            f"TOOL.ARGUMENT or {TEXT}); to read the last answers instead: --belief output."
         )

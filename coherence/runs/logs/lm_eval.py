@@ -20,15 +20,8 @@ from coherence.runs.logs.answers import SHARE, AnswerLog, LogFormat, flatten, sa
 NEEDED = ("doc_id", "doc", "target", "resps")
 _ROUNDING = 1e-3  # half precision may put a certain continuation a little above 0
 _FILE_NAME = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d\d-\d\dT[\d.:-]+")
-_SKIPPED = {
-    *NEEDED,
-    "arguments",
-    "filtered_resps",
-    "filter",
-    "metrics",
-    "prompt_hash",
-    "target_hash",
-}
+_SKIPPED = {*NEEDED, "arguments", "filtered_resps", "filter", "metrics"}
+_SKIPPED |= {"prompt_hash", "target_hash"}
 _Sample = Mapping[str, Any]
 
 

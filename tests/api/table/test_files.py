@@ -210,7 +210,6 @@ REFUSED = [
         "--where '.*?'",
         "",
     ),
-    ({"right": np.where(FEW, P / 2 + 0.1, TRUE)}, "", "different", "--where '.*?'", ""),
     ({"question": CASE // 4}, "", "varies", "--group question", "--context question"),
     ({"sure": 2 * PERCENT - 100}, "--percent", "-100", r"--scale=\S+", "--percent"),
     ({"sure": PERCENT / 10}, "", "0..10", "--scale 0..10", ""),

@@ -27,7 +27,7 @@ quantiles | p,p_q05,p_q95,theta/50,40,60,1/20,10,30,0 | percent=1 | p_q95 | [0.6
 given z | p,z,z_state,p_z,theta/50,s,a,70,1/20,s,b,30,0 | percent=1 | p_z | [0.7, 0.3] |
 a spread on a scale | p,p_sd,theta/4,1,1/6,2,0 | scale=0..10 | p_sd | [0.1, 0.2] | 5 as 0.5
 a scale about 0 | p,theta/-1,0/0,1/1,1 | scale=-1..1 | p | [0, 0.5, 1] | -1 as 0, 0 as 0.5, 1 as 1
-a scale of guesses | p,theta/1,0/4,1 | scale=1..4=.5..1 | p | [0.5, 1] | 1 as 0.5, 2 as 0.667
+a scale of guesses | p,theta/1,0/4,1 | scale=1..4=.5..1 | p | [0.5, 1] | 1 as 0.5, 2.5 as 0.75
 a scale downwards | p,theta/1,0/4,1/7,1 | scale=7..1 | p | [1, 0.5, 0] | 7 as 0
 quotes behind a backslash | p,theta,said/.5,1,"a \"b\", c"/.2,0,"x" | | said | ["a \"b\", c", "x"] |
 a quote within a cell | p,theta,said/.5,1,5" pipe/.2,0,"x" | | said | ["5\" pipe", "x"] |

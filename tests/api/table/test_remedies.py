@@ -51,7 +51,6 @@ STAKES = {"columns": {**NAMED, "penalty": "cost"}, "acts": "treat"}
 @pytest.mark.parametrize(
     ("column", "cells", "options", "meant", "said"),
     [
-        ("belief", numpy.log(BELIEF), {}, BELIEF, "log-probabilities"),
         ("cost", -3 * AMOUNTS, STAKES, 3 * AMOUNTS, "-3 (rows 0, 1"),  # -9 is one of them
     ],
 )
