@@ -21,15 +21,15 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 34_688,
-    "coherence/analysis": 3_648,
+    "coherence": 34_483,
+    "coherence/analysis": 3_640,
     "coherence/batteries": 4_063,
     "coherence/checks": 6_311,
     "coherence/cli": 1_666,
     "coherence/decoding": 994,
-    "coherence/plots": 1_561,
-    "coherence/report": 4_819,
-    "coherence/runs": 5_751,
+    "coherence/plots": 1_559,
+    "coherence/report": 4_818,
+    "coherence/runs": 5_557,
     "coherence/statistics": 3_968,
     "elicitation": 14_438,
     "elicitation/asking": 1_291,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_014,
     "bayesnets": 4_981,
     "benchmarks": 5_933,
-    "tests": 25_990,
+    "tests": 25_986,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* coherence/batteries/*/shown.py "
