@@ -19,6 +19,7 @@ from coherence.inputs import Floats, as_codes, require
 from coherence.runs import needs
 from coherence.runs.columns import ACTION_PREFIX, CALLED, DRAWN, RECORDED, STATE_PREFIX
 from coherence.runs.notes import Code, Level, Note
+from coherence.runs.row_condition import label_condition
 from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import folded, known_pair, names_of_state, typed_option, zero_or_one
 from coherence.statistics.evaluation import EvaluationData, OwnAnswer, evaluation_data
@@ -379,8 +380,8 @@ ASIDE = "unmapped_"  # begins a column that was set aside: no option says what i
 
 
 def unnamed_columns(runs: Runs) -> list[Note]:
-    """Say which columns of a table as it was read may be models, persons or stakes."""
-    return [note for of in (_models, _persons, _stakes) for note in of(runs)]
+    """Say which columns of a table as it was read may be models, persons, turns or stakes."""
+    return [note for of in (_models, _persons, _turns, _stakes) for note in of(runs)]
 
 
 def persons_of(runs: Runs) -> str:
@@ -435,6 +436,23 @@ def _persons(runs: Runs) -> Iterator[Note]:
             "each is compared at the own belief."
         )
         yield Note(Code.POOLED_PERSONS, text, Level.WARNING)
+
+
+def _turns(runs: Runs) -> Iterator[Note]:
+    """Yield a note where rows of a case are numbered as turns, each with an action of its own."""
+    if {"rep", "person"} & set(runs.names) or not {"action", "context"} <= set(runs.names):
+        return
+    keys = [name for name in (*EVALUATION, "context", "prompt") if name in runs.names]
+    for name, most in _within_cases(runs, "rep"):
+        if not runs.table.duplicated([*keys, name]).any():
+            last = label_condition(name, [runs.table[name].iloc[-1]], left_out=False)
+            kept = typed_option("--where", last)
+            text = (
+                f"{name} has {most} values in one case, one a row, and rows of a case were taken "
+                f"as repetitions. If they are turns, each with another action, keep one of a case, "
+                f"such as {kept}; if they are repetitions, say so: {typed_option('--rep', name)}."
+            )
+            yield Note(Code.SHAPE, text, Level.WARNING)
 
 
 def _stakes(runs: Runs) -> Iterator[Note]:

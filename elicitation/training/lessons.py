@@ -43,7 +43,9 @@ returns one column per state."""
 
 def prior(network: Network, evidence: pd.DataFrame, variable: str) -> pd.DataFrame:
     """Return the prior, whatever the evidence."""
-    return posterior(network, evidence.assign(**dict.fromkeys(evidence)).astype(object), variable)
+    return posterior(
+        network, evidence.assign(**dict.fromkeys(map(str, evidence))).astype(object), variable
+    )
 
 
 def without(*ignored: str) -> Rule:
