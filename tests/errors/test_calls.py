@@ -2,6 +2,7 @@
 pandas, or does not name the argument and the remedy that stand beside it."""
 
 import math  # noqa: F401 - calls of the table use these modules
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ import pytest
 
 import coherence
 from coherence.runs.read import validate_runs  # noqa: F401
+
+MINE = Path(__file__).parents[2] / "examples/mine.csv"
 
 RUNS = coherence.simulate("leaky", n_contexts=40, n_reps=3, rng=1)
 ROWS = RUNS[RUNS["action"].notna()]
@@ -103,7 +106,7 @@ analyze(RUNS, rng=-1) => rng must be None, a whole number of at least 0 or a
 read_runs("x.csv", sep=";;") => sep must be one character
 read_runs("x.csv", sep=",", decimal=",") => neither the decimal mark
 read_runs("x.csv", decimal=";") => decimal must be '.' or ','; received ';'
-read_runs("x.csv", encoding="latin-99") => encoding must be a name that Python
+read_runs(MINE, encoding="latin-99") => unknown encoding: latin-99 | --encoding cp1252
 read_runs("x.csv", columns={"beleif": "p"}) => 'beleif' | 'belief'
 simulate("leeky", n_contexts=1, n_reps=1) => agent must be | 'leaky'
 simulate("leaky", n_contexts=0, n_reps=1) => n_contexts must be a whole number of at least 1
