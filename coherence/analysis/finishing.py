@@ -20,7 +20,7 @@ from coherence.printable import capitalised, numbered
 from coherence.report.effects import question_sentences
 from coherence.report.evaluation import EvaluationReport, Verdict, variation
 from coherence.report.verdicts import NOT_TESTED, VerdictInput, decide, decide_stakes, sentence
-from coherence.report.wording import belief_noun, clean, format_numbers
+from coherence.report.wording import belief_noun, clean, format_numbers, noise_alone
 from coherence.result import LEVEL, CheckResult, Family, Outcome
 from coherence.runs.check import missing_label_notes
 from coherence.runs.notes import Note
@@ -198,14 +198,6 @@ NO_INTERVAL = "There is no interval: what effect was missed is not known."
 MOST_NAMED = 4  # pairs of actions can be dozens; the table below names them all
 
 
-def _explained(result: CheckResult, scatter: ReportNoise | None) -> str:
-    """Name what could cause a rejection by itself: noise of reports that a test takes as exact."""
-    suspect = result.pvalue is not None and interpretation_of(result.check).assumes_exact_reports
-    if not suspect or scatter is None or not scatter.exceeds:
-        return ""
-    return f"report noise (standard deviation {scatter.sd:.2f} between {scatter.across} of a case)"
-
-
 # What one result means
 
 
@@ -235,7 +227,7 @@ def _tested(result: CheckResult, belief: str, scatter: ReportNoise | None) -> st
     sentences, outcome = interpretation_of(result.check), result.outcome()
     if outcome is Outcome.KEPT and sentences.not_rejected:
         return f"{_filled('not_rejected', 'a test', result, belief)} {_interval_sentence(result)}"
-    cause = _explained(result, scatter)
+    cause = noise_alone(result, scatter)
     if outcome is Outcome.REJECTED and not cause:
         return _filled("rejected", "a test", result, belief)
     sign = _filled("nominal", "a test", result, belief)
@@ -367,7 +359,7 @@ def _over_tests(result: CheckResult) -> str:
 
 def _trust(rejected: Sequence[CheckResult], scatter: ReportNoise | None) -> str:
     """Say how far rejections can be trusted."""
-    causes = {result.check: cause for result in rejected if (cause := _explained(result, scatter))}
+    causes = {result.check: cause for result in rejected if (cause := noise_alone(result, scatter))}
     suspects = [result for result in rejected if result.check in causes]
     sure = f"A coherent agent fails any of them in at most {LEVEL:.0%} of studies"
     if suspects:

@@ -57,6 +57,7 @@ from coherence.report.wording import (
     format_interval,
     format_pvalue,
     interval_heading,
+    noise_alone,
 )
 from coherence.result import LEVEL, CheckResult, Family, ForecastScores, Outcome
 from coherence.runs.notes import Code, Level, Note
@@ -357,12 +358,17 @@ def _further(evaluation: EvaluationReport) -> str:
     if evaluation.primary is None:
         return ""  # then they are what is said
     tests = evaluation.further_tests
-    found = [clean(r.check) for r in tests if r.outcome() is Outcome.REJECTED]
-    if not found:
+    rejected = [result for result in tests if result.outcome() is Outcome.REJECTED]
+    if not rejected:
         return ""
+    found = [clean(result.check) for result in rejected]
+    causes = [cause for r in rejected if (cause := noise_alone(r, evaluation.scatter))]
+    alone = f"; {causes[0]} could cause " if causes else ""
+    alone += "that alone" if len(causes) == len(rejected) else f"{len(causes)} of them alone"
     named = ", ".join(found[:MOST_NAMED]) + (", ..." if len(found) > MOST_NAMED else "")
     of = "" if len(tests) == 1 else f" of {len(tests)}"
-    return f"Further tests: {len(found)}{of} {numbered(len(found), 'rejects', 'reject')} ({named})."
+    reject = f"{len(found)}{of} {numbered(len(found), 'rejects', 'reject')} ({named})"
+    return f"Further tests: {reject}{alone * bool(causes)}."
 
 
 # Notes, each once

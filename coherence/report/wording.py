@@ -8,6 +8,7 @@ import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from coherence.checks.check import interpretation_of
 from coherence.printable import UNPRINTABLE, counted, evaluation_name
 from coherence.printable import clean as clean
 from coherence.printable import decimals_of as decimals_of
@@ -17,6 +18,7 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.result import CheckResult, Estimate, Interval
 from coherence.runs.notes import Code, Note, warning
 from coherence.runs.runs import STATED, ElicitationSummary, FormProbability
+from coherence.statistics.report_noise import ReportNoise
 
 NOT_GIVEN = "–"
 ALERT = "Warning"
@@ -104,6 +106,14 @@ def numbers(result: CheckResult) -> str:
     """Return an estimate with its interval."""
     value, low, high = format_interval([result.statistic, result.low, result.high])
     return f"{value} [{low}, {high}]"
+
+
+def noise_alone(result: CheckResult, scatter: ReportNoise | None) -> str:
+    """Name what could cause a rejection by itself: noise of reports that a test takes as exact."""
+    suspect = result.pvalue is not None and interpretation_of(result.check).assumes_exact_reports
+    if not suspect or scatter is None or not scatter.exceeds:
+        return ""
+    return f"report noise (standard deviation {scatter.sd:.2f} between {scatter.across} of a case)"
 
 
 def interval_heading(results: Iterable[CheckResult]) -> str:

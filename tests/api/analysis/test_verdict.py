@@ -112,6 +112,8 @@ def test_a_rational_agent_with_noisy_reports_is_not_called_incoherent(noise, war
     (unit,), row = report.evaluations, report.results.iloc[0]
     assert (row["outcome"] == "rejected") == warned
     assert ("could cause alone" in row["verdict"]) == warned
+    front = str(analyze(runs, checks=["sufficiency", "cmi"], rng=1))
+    assert ("could cause that alone" in " ".join(front.split())) == warned
     assert "it is not acted on" not in report.to_html()
     text = " ".join(render_report(report.evaluations, full=True).split()).replace(" · ", " ")
     for sentence in unit.conclusion:
