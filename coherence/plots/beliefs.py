@@ -1,11 +1,10 @@
-"""The figures of beliefs: by action, against what is true, and what varies.
+"""The figures of beliefs: by action, and against what is true.
 
 Outcomes are drawn against beliefs in bins or by isotonic regression. The outcome is the exact
 posterior where it is known, and else a truth coded 0/1. Drawn are the rows that checks take: parsed
 beliefs under the reference prompt.
 """
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,22 +23,20 @@ from coherence.inputs import (
     whole_number,
 )
 from coherence.plots.style import (
+    ACTION_COLOURS,
     DASHES,
     FAINT,
     INK,
     OTHER_ACTIONS,
     PALE,
     Style,
-    action_colours,
     belief_axes,
     canvas,
     fit_probabilities,
     is_narrow,
     points_with_intervals,
-    probability_scales,
     set_title,
     span_of,
-    subplot_in,
 )
 from coherence.printable import clean
 from coherence.public_names import described
@@ -49,7 +46,6 @@ from coherence.runs.runs import STATED, Runs
 from coherence.runs.states import STATE_NAMES, named_states, unknown_pair, zero_or_one
 from coherence.statistics.figure_tables import (
     EXACT,
-    STATE,
     bars_of,
     belief_bars,
     calibration_bins,
@@ -61,9 +57,7 @@ UNIT = ("task", "model")
 LABELS = "labels"
 """Attribute of a table of choices: what the table calls the states 0 and 1."""
 RELIABILITY = "Reliability"
-MOST_ACTIONS = 6
 _BAR = 0.68  # of a row of the small multiples; the label takes the rest
-_JITTER = 0.12  # half the width over which contexts of one realised state are spread
 _POINT: Style = {"s": 38, "color": INK, "edgecolor": "white", "linewidth": 1.0, "zorder": 5}
 _DIAGONAL: Style = {"color": FAINT, "linewidth": 1.2, "linestyle": DASHES, "gid": "diagonal"}
 
@@ -268,12 +262,12 @@ def _labels(table: pd.DataFrame) -> list[str]:
     return labels
 
 
-def draw_beliefs(
-    table: pd.DataFrame, *, ax: Axes, noun: str, colours: Mapping[str, str] | None = None
-) -> Axes:
+def draw_beliefs(table: pd.DataFrame, *, ax: Axes, noun: str) -> Axes:
     """Draw a table of `belief_bars`, each action in its colour."""
     groups = [rows for _, rows in table.groupby(["action", "n_actions"], sort=False)]
-    colours = colours or action_colours(table.loc[table["n_actions"] == 1, "action"])
+    # By name, so that equal actions of two evaluations look alike.
+    named = sorted({*table.loc[table["n_actions"] == 1, "action"]})
+    colours = dict(zip(named, ACTION_COLOURS, strict=False))
     tallest = float(table["n"].max())
     edges = np.append(groups[0]["low"].to_numpy(), groups[0]["high"].iloc[-1])
     belief_axes(ax)
@@ -476,75 +470,3 @@ def draw_reliability(
     ax.set_ylabel("share of cases in which it happened")
     ax.set_aspect("equal")
     return ax
-
-
-# What varies
-
-
-def draw_variation(
-    contexts: pd.DataFrame,
-    bars: pd.DataFrame,
-    actions: Mapping[str, float],
-    *,
-    ax: Axes,
-    noun: str = STATED,
-    states: Sequence[str] = STATE_NAMES,
-    colours: Mapping[str, str] | None = None,
-) -> Axes:
-    """Draw a point a context, histograms of belief and truth, and the share of every action.
-
-    `contexts` and `bars` are tables of `coherence.statistics.figure_tables`. Axes run from 0 to 1
-    whatever the beliefs, so that beliefs that hardly move are a narrow band. States are spread to
-    be seen.
-    """
-    x = contexts["truth"].to_numpy(dtype=np.float64)
-    realised = contexts["compared_with"].iloc[0] == STATE
-    axes, beside = ax, None
-    if actions:  # a third as wide
-        whole, figure = subplot_in(ax)
-        places = whole.subgridspec(1, 2, width_ratios=(3, 1))
-        axes, beside = (figure.add_subplot(places[0, at]) for at in (0, 1))
-    belief_axes(axes)
-    probability_scales(axes)
-    if realised:
-        axes.set_xlim(-0.2, 1.2)
-        axes.set_xticks([0, 1], [clean(name, limit=20) for name in states], parse_math=False)
-    else:
-        axes.plot([0, 1], [0, 1], color=FAINT, linestyle=DASHES, linewidth=1, zorder=1)
-        axes.set_xlabel(EXACT)
-    shown = x + _spread(x) if realised else x
-    style: Style = {"s": 16, "color": INK, "alpha": 0.5, "linewidths": 0, "gid": "contexts"}
-    axes.scatter(shown, contexts["belief"], zorder=3, **style)
-    axes.set_ylabel(noun)
-    above = axes.inset_axes((0, 1.02, 1, 0.16), sharex=axes)
-    side = axes.inset_axes((1.02, 0, 0.14, 1), sharey=axes)
-    for panel, quantity, draw in ((above, "truth", above.bar), (side, "belief", side.barh)):
-        rows = bars[bars["quantity"] == quantity]
-        middles, widths = (rows["low"] + rows["high"]) / 2, rows["high"] - rows["low"]
-        draw(middles, rows["n"], widths, color=INK, alpha=0.4, linewidth=0)
-        panel.axis("off")
-    if beside is not None:
-        _shares(beside, actions, colours or action_colours(actions))
-    return axes
-
-
-def _spread(x: Any) -> Any:
-    """Place contexts of one state beside each other, by their rows and without chance."""
-    place = pd.Series(x).groupby(x).cumcount().to_numpy()
-    # Multiples of the golden ratio fill a line evenly, however many there are.
-    return (2 * ((place * 0.6180339887) % 1) - 1) * _JITTER
-
-
-def _shares(ax: Axes, actions: Mapping[str, float], colours: Mapping[str, str]) -> None:
-    """Draw a bar an action, the most frequent on top, its name and share above it."""
-    rows = list(actions.items())[:MOST_ACTIONS]
-    for number, (name, share) in enumerate(rows):
-        ax.barh(-number, 1.0, height=0.3, color="#ececec", linewidth=0)
-        ax.barh(
-            -number, share, height=0.3, color=colours[name], linewidth=0, gid=f"action-{number}"
-        )
-        text = f"{clean(name, limit=16)} {share:.1%}"
-        ax.text(0, 0.24 - number, text, color=INK, fontsize=9.0, va="bottom", parse_math=False)
-    ax.set_xlim(0, 1)
-    ax.set_ylim(-max(len(rows), 3) + 0.6, 0.75)
-    ax.axis("off")

@@ -12,7 +12,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
@@ -91,14 +91,6 @@ def belief_axes(ax: Axes) -> None:
     frame_axes(ax)
     probability_scales(ax, y=False)
     ax.grid(True, axis="y", color="#e6e6e6", linewidth=0.8)
-
-
-def action_colours(actions: Iterable[str]) -> dict[str, str]:
-    """Return the colours of actions, the most frequent first, of which six have one."""
-    named = list(dict.fromkeys(actions))
-    # By name, so that equal actions of two evaluations look alike.
-    coloured = sorted(named[: len(ACTION_COLOURS)])
-    return dict.fromkeys(named, OTHER_ACTIONS) | dict(zip(coloured, ACTION_COLOURS, strict=False))
 
 
 @contextmanager

@@ -1,12 +1,12 @@
 """Which figures a report shows, what stands under them, and which cannot be drawn and why.
 
-Of one (task, model): what varies, choices by belief and realised state, pairwise choice,
+Of one (task, model): choices by belief and realised state, pairwise choice,
 beliefs by action and calibration; of many, one forest of effects for each test that they share. A
 figure is planned first; pages turn it into SVG, ``--figures`` into files, and both draw the same.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pandas as pd
@@ -17,13 +17,12 @@ from coherence.plots import beliefs as belief_plot
 from coherence.plots import offers as offers_plot
 from coherence.plots import results as result_plot
 from coherence.plots import states as state_plot
-from coherence.plots.style import action_colours, shared_spans
+from coherence.plots.style import shared_spans
 from coherence.report.document import Figure
 from coherence.report.evaluation import FEW, EvaluationReport, evaluation_key
 from coherence.report.scores import PARTS
 from coherence.report.wording import belief_noun, clean, format_numbers
 from coherence.result import LEVEL, CheckResult
-from coherence.statistics.figure_tables import EXACT
 
 MOST_PAIRS = 6
 MOST_ACTIONS = 4
@@ -43,49 +42,10 @@ def all_figures(
 
 
 def evaluation_figures(evaluation: EvaluationReport, key: str) -> list[Figure]:
-    """Plan the figures of one (task, model), what varies and the main test first."""
+    """Plan the figures of one (task, model), the main test first."""
     noun = belief_noun(evaluation.answering)
-    kinds = (_variation, _states, _offers, _pairs, _beliefs, _reliability, _calibration)
+    kinds = (_states, _offers, _pairs, _beliefs, _reliability, _calibration)
     return [figure for plan in kinds for figure in plan(evaluation, key, noun)]
-
-
-def _shares_of_actions(evaluation: EvaluationReport) -> Mapping[str, float]:
-    return {} if evaluation.variation is None else evaluation.variation.actions
-
-
-def _colours(evaluation: EvaluationReport) -> dict[str, str]:
-    """Return the colour that an action has in every figure of an evaluation."""
-    bars = evaluation.figures.tables.get("beliefs")
-    actions = list(_shares_of_actions(evaluation))
-    if bars is not None:
-        actions += bars.loc[bars["n_actions"] == 1, "action"].tolist()
-    return action_colours(actions)
-
-
-def _variation(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
-    """Yield what varies, where a truth is known to compare beliefs with."""
-    contexts, bars = map(evaluation.figures.tables.get, ("contexts", "context_bars"))
-    if contexts is None or bars is None:
-        return
-    actions, of_truth = _shares_of_actions(evaluation), contexts["compared_with"].iloc[0]
-    right = " On the dotted line it is right." if of_truth == EXACT else ""
-    caption = (
-        f"A point a case: its mean {noun} against the {of_truth}.{right} Histograms of both"
-        + (", and how often each action was chosen." if actions else ".")
-    )
-    draw = partial(
-        belief_plot.draw_variation,
-        contexts,
-        bars,
-        actions,
-        noun=noun,
-        states=evaluation.state_names,
-        colours=_colours(evaluation),
-    )
-    yield Figure(f"{key}-varies", "What varies", caption, draw, 3.4, further=False)
-
-
-# The main test: choices at equal belief
 
 
 def _states(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
@@ -213,8 +173,7 @@ def _beliefs(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figu
             else ", each answer counted with the probability of the action"
         )
         caption = f"Histograms of the {noun}{counted}, on one scale."
-    colours = _colours(evaluation)
-    draw = partial(belief_plot.draw_beliefs, table, noun=noun, colours=colours)
+    draw = partial(belief_plot.draw_beliefs, table, noun=noun)
     title, height = belief_plot.title_of(table, noun), belief_plot.height_for(table)
     yield Figure(f"{key}-beliefs", title, caption, draw, height)
 

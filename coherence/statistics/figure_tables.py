@@ -58,14 +58,6 @@ TABLES: Mapping[str, tuple[str, tuple[Column, ...]]] = {
             _TRUTH,
         ),
     ),
-    "context_bars": (
-        "Histograms of the means of all contexts.",
-        (
-            Column("quantity", "text", "belief or truth."),
-            *_EDGES,
-            Column("n", "integer", "Contexts."),
-        ),
-    ),
     "choices_by_state": (
         "Share of each action where the state is above or below what the belief foretells of it, "
         "at the mean belief of a bin, as the primary test takes it.",
@@ -128,7 +120,7 @@ class FigureTables:
 def figure_tables(beliefs: pd.DataFrame) -> FigureTables:
     """Compute every table that the beliefs of an evaluation allow."""
     if "belief" not in beliefs or beliefs["belief"].isna().all():
-        absent = ("contexts", "context_bars", "beliefs", "forecasts", "calibration")
+        absent = ("contexts", "beliefs", "forecasts", "calibration")
         why = "no row has a parsed belief that is one number"
         return FigureTables(missing=dict.fromkeys(absent, why))
     tables, missing = {}, {}
@@ -139,10 +131,6 @@ def figure_tables(beliefs: pd.DataFrame) -> FigureTables:
     if of_truth and len(means) > 1:
         shown = spaced(means).reset_index(names="context").assign(compared_with=of_truth)
         tables["contexts"] = shown.astype({"context": str})
-        tables["context_bars"] = pd.concat(
-            [bars_of(means[name]).assign(quantity=name) for name in ("belief", "truth")],
-            ignore_index=True,
-        )
     if outcome_of(beliefs) is None:
         missing["calibration"] = "neither a truth coded 0/1 nor the exact posterior is known"
     else:

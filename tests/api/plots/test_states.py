@@ -5,8 +5,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 
 import coherence
 from coherence import CheckResult, InputError, Interval
@@ -17,9 +15,7 @@ from coherence.plots import (
     plot_power,
     plot_state_shares,
 )
-from coherence.plots.beliefs import draw_variation
-from coherence.plots.style import action_colours
-from coherence.statistics.figure_tables import calibration_bins, figure_tables
+from coherence.statistics.figure_tables import calibration_bins
 from coherence.statistics.mean_interval import mean_interval
 
 
@@ -59,43 +55,6 @@ def test_the_legend_calls_states_as_the_table_does():
         assert [text.get_text() for text in ax.get_legend().get_texts()] == ["gap", *names]
     ax = coherence.plots.plot_calibration(rows["p"], words, context=context, positive="flooded")
     assert ax.get_ylabel() == "share of cases with flooded"
-
-
-# What varies: a point a context, and the share of every action
-
-BELIEF = [0.45, 0.46, 0.44, 0.47]
-ACTIONS = {"defer": 0.9, "yes": 0.06, "$no$": 0.04}
-
-
-def varying(truth, of="p_true"):
-    figure = Figure(layout="constrained")
-    rows = pd.DataFrame({"belief": BELIEF, of: truth, "context": list("abcd")})
-    tables = figure_tables(rows).tables
-    contexts, bars = tables["contexts"], tables["context_bars"]
-    states, ax = ("not ill", "$ill$"), figure.add_subplot()
-    ax = draw_variation(contexts, bars, ACTIONS, states=states, ax=ax)
-    (cloud,) = [each for each in ax.collections if each.get_gid() == "contexts"]
-    return figure, ax, np.asarray(cloud.get_offsets())
-
-
-def test_a_point_a_context_on_axes_that_do_not_hide_how_little_beliefs_move():
-    truth = [0.0, 0.3, 0.6, 0.9]
-    figure, ax, points = varying(truth)
-    assert np.allclose(points, np.column_stack([truth, BELIEF]))
-    assert ax.get_ylim()[1] - ax.get_ylim()[0] > 1
-    (beside,) = [ax for ax in figure.axes if ax.texts]
-    assert [text.get_text() for text in beside.texts] == ["defer 90.0%", "yes 6.0%", "$no$ 4.0%"]
-    bars = [bar for bar in beside.patches if str(bar.get_gid()).startswith("action-")]
-    assert [bar.get_width() for bar in bars] == list(ACTIONS.values())
-    colours = [action_colours(ACTIONS)[name].lower() for name in ACTIONS]
-    assert [to_hex(bar.get_facecolor()) for bar in bars] == colours
-
-
-def test_realised_states_stand_apart_and_their_contexts_do_not_hide_each_other():
-    _, ax, points = varying([0, 1, 1, 0], "truth")
-    assert (np.rint(points[:, 0]) == [0, 1, 1, 0]).all()
-    assert len(np.unique(points[:, 0])) == 4
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["not ill", "$ill$"]
 
 
 # Calibration and its gaps. Breaks if a bin, a gap or an interval is not what calibration has.

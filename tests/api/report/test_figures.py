@@ -24,14 +24,13 @@ def titles(figures):
 
 def test_what_can_be_drawn_is_drawn_in_order(unit, choices):
     figures = evaluation_figures(unit(), "k")
-    common = ["What varies", LEAD]
     own = ["Share of yes among yes and no", "Beliefs by action", "Belief and exact posterior"]
-    assert titles(figures) == common + own
+    assert titles(figures) == [LEAD, *own]
     assert all("<figure>\n<svg" in render_parts([figure]) for figure in figures)
     assert {figure.width for figure in figures} == {Figure.width}
     beliefs = choices(p_true=False)
     plain = evaluation_figures(unit(beliefs=beliefs, **NO_RESULTS), "k")
-    assert titles(plain) == [*common, "Beliefs by action", "Calibration"]
+    assert titles(plain) == [LEAD, "Beliefs by action", "Calibration"]
     bare = unit(beliefs=beliefs[["belief", "context"]], **NO_RESULTS)
     alone = evaluation_figures(bare, "k")
     assert titles(alone) == ["Stated beliefs"]
