@@ -233,24 +233,9 @@ def verdict_table(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
     return pd.DataFrame(map(_verdict_row, evaluations), columns=list(VERDICT))
 
 
-STEEP = 2.0  # slope above which neither neglect nor dislike of losses explains it
-
-
 def question_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
-    """Return what matching and stakes found, and without a primary test the threshold."""
-    said = [acted_on_sentence(results), *stakes_sentences(results)]
-    if not any(result.family is Family.PRIMARY for result in results):
-        said += map(threshold_sentence, results)
-    return tuple(filter(None, said))
-
-
-def threshold_sentence(result: CheckResult) -> str:
-    """Return where choices change, or what that lies beyond; nothing of another result."""
-    if not (where := threshold_place(result)) or not isinstance(result, ThresholdResult):
-        return ""
-    start, to = (clean(label, limit=40) for label in (result.start, result.to))
-    place = f"of {where}" if where[0].isdigit() else where  # a bound: "above 47%"
-    return f"Choices change from {start} to {to} at a stated belief {place}."
+    """Return what matching and stakes found, beside the numbers of the table."""
+    return tuple(filter(None, (acted_on_sentence(results), _loss_sentence(results))))
 
 
 def threshold_place(result: CheckResult | None) -> str:
@@ -280,50 +265,26 @@ def acted_on_sentence(results: Sequence[CheckResult]) -> str:
     )
 
 
-def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
-    """Return what choices at stakes lose, and from which belief they act; none where not run."""
+def _loss_sentence(results: Sequence[CheckResult]) -> str:
+    """Return what choices at stakes lose, beside what never and always acting would."""
     found = by_variant(results, StakesResult)
-    if (loss := found.get("loss")) is None or "against" not in found:
-        return ()
-    of = (loss.at_most, loss.never, loss.always)
-    beside = [math.nan if share is None else share for share in of]
-    shares = [*beside, loss.statistic, loss.low, loss.high]
-    most, never, always, value, low, high = (f"{100 * share:.1f}" for share in shares)
-    lost = f"it loses {value} [{low}, {high}]"
-    if math.isnan(loss.statistic):
-        lost = f"it loses at most {most} (the noise of reports adds to it)"
-    would = f"never acting would lose {never}, always acting {always}"
-    if math.isnan(loss.statistic) and math.isnan(beside[0]):
-        lost, would = would, "what it loses is not known"
-    of_100 = f"Of 100 at stake in a choice {lost}; {would}."
-    if math.isnan(beside[1]):
+    if (loss := found.get("loss")) is None or (against := found.get("against")) is None:
+        return ""
+    if loss.never is None or loss.always is None:
         of_100 = f"What it loses is not known: {clean(loss.reason)}."
-    slope, moved, against = found["slope"], found.get("confidence"), found["against"]
-    often = f" It chooses against its stated belief in {percent(against)} of choices."
-    said = [of_100 + often * (not math.isnan(against.statistic))]
-    if not math.isnan(slope.statistic):
-        units = "; is the gain in the unit of the loss?" if slope.low > STEEP else ""
-        n, n_all = slope.n_contexts, against.n_contexts
-        some = f"In the {n} of {n_all} cases that tell, the" if n < 0.9 * n_all else "The"
-        said.append(
-            f"{some} stated belief from which it acts rises {numbers(slope)} times as much as the "
-            "one from which acting pays (1 if costs count as stated, less where losses are disliked"
-            f"{units}), and lies {above(found['difference'])} it on average."
-        )
-    if (spoken := found.get("said")) is not None:
-        line, beyond = found.get("said_slope"), found["acted_less_said"]
-        rises = "" if line is None else f", and rises {numbers(line)} times as much"
-        acts = f" It acts from a belief {above(beyond)} that."
-        acts = acts * (not math.isnan(beyond.statistic))
-        said.append(
-            f"The probability from which it says it would act lies {above(spoken)} the one "
-            f"from which acting pays{rises}.{acts}"
-        )
-    if moved is not None and (moved.low > 0 or moved.high < 0):
-        by = with_interval(moved.statistic, moved.interval, " points")
-        part = ", which is part of that slope" * (not math.isnan(slope.statistic))
-        said.append(f"Its confidence moves by {by} from the lowest stake to the highest{part}.")
-    return tuple(said)
+    else:
+        shares = (loss.never, loss.always, loss.statistic, loss.low, loss.high)
+        never, always, value, low, high = (f"{100 * share:.1f}" for share in shares)
+        lost = f"it loses {value} [{low}, {high}]"
+        if math.isnan(loss.statistic):
+            lost = "it is not known what it loses"
+            if loss.at_most is not None:
+                lost = f"it loses at most {100 * loss.at_most:.1f} (noise of reports adds to it)"
+        would = f"never acting would lose {never}, always acting {always}"
+        of_100 = f"Of 100 at stake in a choice {lost}; {would}."
+    if math.isnan(against.statistic):
+        return of_100
+    return f"{of_100} It chooses against its stated belief in {percent(against)} of choices."
 
 
 def above(result: CheckResult) -> str:

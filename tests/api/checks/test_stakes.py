@@ -249,7 +249,6 @@ def test_the_threshold_asked_for_acted_on_and_said_are_told_apart(follows, cauti
     (evaluation,) = analyze(runs, acts="bet", rng=1).evaluations
     of_report = {result.check: result for result in evaluation.results}
     assert of_report["stakes:said"].interval == results["said"].interval
-    assert any("says it would act" in text for text in evaluation.conclusion)
 
 
 def test_a_confidence_that_falls_with_the_stake_is_seen():

@@ -144,9 +144,9 @@ def test_a_report_has_it_with_and_without_a_truth():
     said = " ".join(str(analyze(true, checks=checks, rng=1)).split())
     assert "changes from no to yes at {}% [{}, {}]".format(*ends) in said
     without = " ".join(str(analyze(choices(0.4), checks=["threshold"], rng=1)).split())
-    assert "from no to yes at a stated belief of {}% [{}, {}].".format(*ends) in without
+    assert "changes from no to yes at {}% [{}, {}]".format(*ends) in without
     beyond = " ".join(str(analyze(choices(0.7, high=0.6), rng=1)).split())
-    assert "Choices change from no to yes at a stated belief above 55%." in beyond
+    assert "changes from no to yes at above 55%" in beyond
     other = true.assign(model="n", action=true["action"].map({"no": "go", "yes": "stay"}))
     two = pd.concat([true.assign(model="m"), other])
     assert "choices change at" in " ".join(str(analyze(two, checks=checks, rng=1)).split())
