@@ -7,7 +7,7 @@ that of the primary test: no other row has one, and nothing but the verdict conc
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, starmap
 from typing import Any
 
@@ -48,7 +48,6 @@ from coherence.report.next_steps import next_step
 from coherence.report.scores import forecast_table, forecasts_alone, not_scored, scores_sentence
 from coherence.report.verdicts import REJECTS
 from coherence.report.wording import (
-    LOW,
     NOT_GIVEN,
     answering_notes,
     clean,
@@ -82,14 +81,6 @@ MARKS = {
 """How a test ended -> mark of its p-value, and what that means."""
 
 
-@dataclass(frozen=True)
-class Document:
-    """A report."""
-
-    front: tuple[Part, ...]  # what a screen shows of it
-    details: tuple[Part, ...]  # the rest
-
-
 def document_of(
     evaluations: Sequence[EvaluationReport],
     settings: Mapping[str, Any] | None = None,
@@ -98,8 +89,8 @@ def document_of(
     answers: Mapping[str, str] | None = None,
     pages: Mapping[str, str] | None = None,
     more: str = "",
-) -> Document:
-    """Return what a report says.
+) -> tuple[list[Part], list[Part]]:
+    """Return what a report says: what a screen shows of it, and the rest.
 
     Parameters
     ----------
@@ -116,7 +107,7 @@ def document_of(
         Where a screen sends for the details, which are then left out.
     """
     if not evaluations:
-        return Document((Paragraph(NO_ROWS),), ())
+        return [Paragraph(NO_ROWS)], []
     keys = [evaluation_key(number + 1) for number in range(len(evaluations))]
     answers, pages = answers or {}, pages or {}
     alone, many = forecasts_alone(evaluations), len(evaluations) > FEW
@@ -137,7 +128,7 @@ def document_of(
         ]
         front += [*effects(evaluations, more)]
     if more:
-        return Document(tuple(front), ())
+        return front, []
     if page and many and not alone:
         from coherence.report.figures import forest_figures
 
@@ -154,7 +145,9 @@ def document_of(
             details += details_of(evaluation, key, page=page, in_front=in_front)
     if not alone and (scores := [*_scores(evaluations)]):
         details.append(Fold("Scores of the beliefs", tuple(scores)))
-    return Document(tuple(front), (*details, *(_again(settings) if settings is not None else ())))
+    if settings is not None:
+        details += _again(settings)
+    return front, details
 
 
 # What is said first
@@ -185,12 +178,6 @@ def head(
         further.append(f"Choices at equal belief: {why}")
     elif evaluation.absent(PRIMARY) and _lacks_truth(evaluation):
         further.append(f"Without the truth the primary test cannot run: {why}")
-    masses = evaluation.answering.masses if evaluation.answering else ()
-    if low := [mass.median for mass in masses if mass.median < LOW]:
-        # Of small shares 1.8e-06 must not read as 0.
-        share = f"{min(low):.1%}" if min(low) >= 0.001 else f"{min(low):.1g}"
-        unasked = "of its probability lies on the form asked for: it would seldom say this unasked."
-        further.append(f"{share} {unasked}")
     further.append(_further(evaluation))
     if not alone:  # else they are what is said
         further += question_sentences(evaluation.results)
@@ -214,7 +201,7 @@ def effects(evaluations: Sequence[EvaluationReport], more: str = "") -> Iterator
         for evaluation in evaluations:
             yield from _moves(evaluation)
             yield results_table(evaluation) if evaluation.results else Paragraph(NOTHING_RUN)
-        yield Notes(tuple(_assumed(evaluations)))
+        yield Notes(tuple(warnings(evaluations, assumed=True)))
     counts = counted_rejections(evaluations) * (len(primary_tests(evaluations)) > 1 and not more)
     rest = f"Everything else: {more}." * bool(more)
     said = " ".join(filter(None, [legend(evaluations), counts, rest]))
@@ -269,7 +256,7 @@ def _scores(evaluations: Sequence[EvaluationReport]) -> Iterator[Part]:
     yield Paragraph(scores_sentence(evaluations), Look.STRONG)
     yield from _alerts(evaluations)
     yield table
-    yield Notes((*_assumed(evaluations), *not_scored(evaluations)))
+    yield Notes((*warnings(evaluations, assumed=True), *not_scored(evaluations)))
 
 
 def primary_tests(evaluations: Sequence[EvaluationReport]) -> list[CheckResult]:
@@ -386,45 +373,21 @@ def _by_note(
     return about
 
 
-def remarks(
-    evaluations: Sequence[EvaluationReport],
-    kept: Callable[[Note], bool],
-    most: int,
-    noun: str = "further note",
-    further: Callable[[EvaluationReport], Iterable[Note]] = lambda each: (),
-) -> Iterator[str]:
-    """Yield notes with the evaluations that they are about, what may mislead first."""
-    about = _by_note(
-        evaluations,
-        lambda each: filter(kept, (*further(each), *each.remarks)),
-    )
-    notes = sorted(about, key=lambda note: note.level is not Level.WARNING)
-    for note in notes[:most]:
+def warnings(evaluations: Sequence[EvaluationReport], *, assumed: bool = False) -> Iterator[str]:
+    """Yield what may mislead; of reports without a verdict also what was left out or `assumed`."""
+
+    def notes_of(each: EvaluationReport) -> list[Note]:
+        known = [note for note in each.remarks if note.code is not Code.NOT_RUN and assumed]
+        notes = (*answering_notes(each.answering), *each.remarks)
+        return [*(note for note in notes if note.level is Level.WARNING), *known]
+
+    about = _by_note(evaluations, notes_of)
+    most = MOST_WARNINGS + assumed
+    for note in sorted(about, key=lambda note: note.level is not Level.WARNING)[:most]:
         all_of_them = len(about[note]) == len(evaluations)
         yield f"{'' if all_of_them else f'{evaluations_named(about[note])}: '}{note}"
-    if len(notes) > most:
-        yield f"{counted(len(notes) - most, noun)}."
-
-
-def _assumed(evaluations: Sequence[EvaluationReport]) -> Iterator[str]:
-    """Yield what was left out or assumed, where no verdict says most of it."""
-
-    def of_answers(each: EvaluationReport) -> Iterable[Note]:
-        return (n for n in answering_notes(each.answering) if n.level is Level.WARNING)
-
-    return remarks(
-        evaluations,
-        lambda note: note.code is not Code.NOT_RUN,
-        MOST_WARNINGS + 1,
-        further=of_answers,
-    )
-
-
-def warnings(evaluations: Sequence[EvaluationReport]) -> Iterator[str]:
-    """Yield what may mislead."""
-    return remarks(
-        evaluations, lambda note: note.level is Level.WARNING, MOST_WARNINGS, "further warning"
-    )
+    if len(about) > most:
+        yield f"{counted(len(about) - most, 'further note' if assumed else 'further warning')}."
 
 
 def _unparsed_shares(evaluations: Sequence[EvaluationReport]) -> Iterator[str]:

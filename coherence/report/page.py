@@ -74,21 +74,21 @@ def render_html(
     **places: Any,
 ) -> str:
     """Return the page of a report, or of one of its evaluations; `places` as in `document_of`."""
-    said = document_of(evaluations, settings, page=True, **places)
+    front, details = document_of(evaluations, settings, page=True, **places)
     n_results = sum(len(evaluation.results) for evaluation in evaluations)
     subtitle = [f"{counted(len(evaluations), 'evaluation')} (task · model)"]
     subtitle.append(counted(n_results, "result"))
     # A checkout that was never installed does not know its version.
     version = (settings or {}).get("version")
     subtitle += [f"coherence {clean(version)}"] if version not in (None, "unknown") else []
-    parts, about = [*said.front, *said.details], " · ".join(subtitle)
+    parts, about = [*front, *details], " · ".join(subtitle)
     return render_page(title, parts, heading=_question(evaluations), subtitle=about, back=back)
 
 
 def render_notebook(evaluations: Sequence[EvaluationReport]) -> str:
     """Return what a notebook shows: what each evaluation says first, and its results."""
     if not evaluations:
-        return render_parts(document_of(evaluations).front)
+        return render_parts(document_of(evaluations)[0])
     shown = evaluations[:MOST_IN_NOTEBOOK]
     parts = [part for each in shown for part in (*head(each, page=True), results_table(each))]
     n_more = len(evaluations) - len(shown)

@@ -8,15 +8,14 @@ import io
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 from textwrap import fill
 
 from rich.box import Box
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, RenderableType
 from rich.padding import Padding
-from rich.segment import Segment
+from rich.segment import Segment, Segments
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -52,7 +51,7 @@ def _lengths(text: str) -> list[int]:
     return [line.cell_len for line in Text.from_ansi(text).split()]
 
 
-def _printed(parts: Sequence[RenderableType], width: int, color: bool) -> str:
+def _printed(parts: Sequence[Part | str], width: int, color: bool) -> str:
     # What the environment says of colours and widths was asked by the caller, of the real stream.
     console = Console(
         file=io.StringIO(),
@@ -66,8 +65,8 @@ def _printed(parts: Sequence[RenderableType], width: int, color: bool) -> str:
         emoji=False,
         _environ={},
     )
-    for part in parts:
-        console.print(part, crop=False)
+    for each in chain.from_iterable(_shown(part, console) for part in parts):
+        console.print(each, crop=False)
     assert isinstance(console.file, io.StringIO)
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
 
@@ -93,8 +92,7 @@ def render_parts(
     if width is None:
         width = min(shutil.get_terminal_size((PIPE_WIDTH, 24)).columns, MAX_WIDTH)
     width = max(MIN_WIDTH, width)
-    shown = [each for part in parts for each in _shown(part)]
-    text = _printed(shown, width, color)
+    text = _printed(parts, width, color)
     if not ascii_only:
         return text
     # "≤" takes two columns in ASCII: where a line overflows by that, lines are broken earlier.
@@ -102,7 +100,7 @@ def render_parts(
     # A word of a command may be longer than the width anyway.
     lengths = zip(_lengths(text), _lengths(plain), strict=True)
     over = max((after for before, after in lengths if before <= width), default=0) - width
-    return _printed(shown, width - over, color).translate(PLAIN) if over > 0 else plain
+    return _printed(parts, width - over, color).translate(PLAIN) if over > 0 else plain
 
 
 def render_report(
@@ -115,8 +113,8 @@ def render_report(
     more: str = MORE,
 ) -> str:
     """Render a report as text: what stands in front of its document, or all of it."""
-    said = document_of(evaluations, more="" if full else more)
-    parts = [*said.front, *(said.details if full else ())]
+    front, details = document_of(evaluations, more="" if full else more)
+    parts = [*front, *details]
     return render_parts(spaced(parts), width=width, color=color, ascii_only=ascii_only)
 
 
@@ -135,12 +133,12 @@ def spaced(parts: Sequence[Part]) -> list[Part | str]:
     return lines
 
 
-def _shown(part: Part | str) -> Iterator[RenderableType]:
+def _shown(part: Part | str, console: Console) -> Iterator[RenderableType]:
     """Yield what rich prints of a part; a fold is its title, which its parts follow."""
     if isinstance(part, str):
         yield as_text(part)
     elif isinstance(part, Table):
-        yield Fitted(part)
+        yield from _fitted(part, console)
     elif isinstance(part, Fold):
         yield as_text(part.title, "bold")
     elif isinstance(part, Heading):
@@ -156,7 +154,7 @@ def _shown(part: Part | str) -> Iterator[RenderableType]:
     elif isinstance(part, Notes):
         yield from (_beside("·", as_text(sentence), 1) for sentence in part.sentences)
     elif isinstance(part, Command):
-        yield _Typed(part)
+        yield from _typed(part, console.width)
 
 
 def _beside(mark: str, text: Text, width: int) -> Grid:
@@ -168,50 +166,35 @@ def _beside(mark: str, text: Text, width: int) -> Grid:
     return grid
 
 
-@dataclass(frozen=True)
-class _Typed:
-    """A command: a backslash ends a line that goes on."""
+def _typed(command: Command, width: int) -> Iterator[Text]:
+    """Yield lines no longer than the width, but for words that are; a backslash ends one."""
+    words, indent = _WORD.findall(clean(command.text)), " " * command.indent
+    lines = [indent + words[0]] if words else []
+    for at, word in enumerate(words[1:], start=2):
+        backslash = 2 * (at < len(words))
+        if len(lines[-1]) + 1 + len(word) + backslash > width:
+            lines[-1] += " \\"
+            lines.append(f"{indent}  {word}")
+        else:
+            lines[-1] += f" {word}"
+    yield from (Text(line, no_wrap=True, overflow="ignore") for line in lines)
 
-    command: Command
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """Yield lines no longer than the width, but for words that are."""
-        words, indent = _WORD.findall(clean(self.command.text)), " " * self.command.indent
-        lines = [indent + words[0]] if words else []
-        for at, word in enumerate(words[1:], start=2):
-            backslash = 2 * (at < len(words))
-            if len(lines[-1]) + 1 + len(word) + backslash > options.max_width:
-                lines[-1] += " \\"
-                lines.append(f"{indent}  {word}")
+def _fitted(table: Table, console: Console) -> Iterator[RenderableType]:
+    """Yield a table as wide as the terminal; columns that do not fit, and groups, follow below."""
+    for number, (title, shown) in enumerate(_blocks(table, console.width)):
+        if number:
+            yield Text()
+        if title:
+            yield as_text(title)
+        grid, headings = _grid(table, shown, console.width), iter(table.parts.values())
+        for line in console.render_lines(grid, pad=False):
+            if "".join(segment.text for segment in line).strip() == _HEADING:
+                yield as_text(next(headings), "bold")
             else:
-                lines[-1] += f" {word}"
-        yield from (Text(line, no_wrap=True, overflow="ignore") for line in lines)
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """A table as wide as the terminal; columns that do not fit, and groups, follow below."""
-
-    table: Table
-
-    def __rich_console__(
-        self, console: Console, options: ConsoleOptions
-    ) -> Iterator[Text | Segment]:
-        table = self.table
-        for number, (title, shown) in enumerate(_blocks(table, options.max_width)):
-            if number:
-                yield Text()
-            if title:
-                yield as_text(title)
-            grid = _grid(table, shown, options.max_width)
-            headings = iter(table.parts.values())
-            for line in console.render_lines(grid, options, pad=False):
-                if "".join(segment.text for segment in line).strip() == _HEADING:
-                    yield as_text(next(headings), "bold")
-                else:
-                    yield from (*line, Segment.line())
-        for note, mark in table.notes.items():
-            yield as_text(f"*{mark} {note}", "dim")
+                yield Segments([*line, Segment.line()])
+    for note, mark in table.notes.items():
+        yield as_text(f"*{mark} {note}", "dim")
 
 
 def _blocks(table: Table, width: int) -> Iterator[tuple[str, list[int]]]:

@@ -203,14 +203,15 @@ def decide_stakes(facts: VerdictInput) -> Verdict | None:
 def sentence(verdict: Verdict, facts: VerdictInput) -> str:
     """Say a verdict, with the effect and interval that it rests on."""
     primary, left_out = facts.primary, facts.found.left_out
-    parts = [verdict.sentence(facts), _beside(verdict, facts)]
+    parts = [verdict.sentence(facts)]
     if left_out and facts.tested:
         parts.append(f"{left_out}: left out.")
     if (taken_for := facts.found.taken_for) and facts.tested:
         parts.append(f"{capitalised(str(taken_for))}.")
     named = None if verdict.says_margin else facts.evaluation.margin
-    if named is not None and primary is not None and (not verdict.open or bounds_margins(primary)):
-        parts.append(held_against(primary, named))  # else the reason is said
+    # Where nothing bounds it, one that cannot tell has said the reason.
+    if primary and named and not (verdict.open and math.isnan(smallest_margin(primary))):
+        parts.append(held_against(primary, named))
     return " ".join(filter(None, parts))
 
 
@@ -393,22 +394,6 @@ def _compatible(facts: VerdictInput) -> str:
     return (
         f" Effects from {low} to {high} points{of} are compatible with the data{taken}; not "
         "rejecting is no evidence of coherence."
-    )
-
-
-def _beside(verdict: Verdict, facts: VerdictInput) -> str:
-    """Note where the interval of one of several actions and the test of all differ."""
-    result = facts.primary
-    if result is None or result.interval is None or not facts.tested:
-        return ""
-    if verdict.open or family_of(verdict) is not Family.PRIMARY:
-        return ""
-    excludes = result.interval.low > 0 or result.interval.high < 0
-    if facts.turns or excludes == facts.rejected:
-        return ""
-    return (
-        f"(The interval {'excludes' if excludes else 'holds'} 0: the test weighs all actions "
-        "together, the interval is that of one.)"
     )
 
 
@@ -643,27 +628,19 @@ def as_margin(value: object) -> float:
 
 def smallest_margin(result: CheckResult) -> float:
     """Return the margin above which plain averages are excluded; NaN where nothing bounds them."""
-    if not bounds_margins(result):
-        return math.nan
-    ends = result.details[["plain_low", "plain_high"]].dropna()
-    return float(ends.abs().to_numpy().max())
-
-
-def bounds_margins(result: CheckResult) -> bool:
-    """Tell whether plain averages are known, which a margin is held against."""
     plain = result.also.get(PLAIN)
-    return plain is not None and not math.isnan(plain.value)
+    if plain is None or math.isnan(plain.value):
+        return math.nan
+    return float(result.details[["plain_low", "plain_high"]].abs().max(axis=None))
 
 
 def held_against(result: CheckResult, margin: float) -> str:
     """Say whether the plain average lies within the margin."""
-    asked = f"{100 * margin:g} points"
-    if not bounds_margins(result):
+    asked, least = f"{100 * margin:g} points", smallest_margin(result)
+    if math.isnan(least):
         plain = result.also.get(PLAIN)
         why = plain.reason if plain is not None and plain.reason else result.reason
         return f"Nothing can be held against a margin of {asked}: {clean(why)}."
-    least = smallest_margin(result)
-    ends = result.details[["plain_low", "plain_high"]].dropna().to_numpy()
     # To the side that keeps the sentence true.
     amount = f"{math.ceil(1000 * least) / 10:g} points"
     if least < margin:
@@ -671,7 +648,8 @@ def held_against(result: CheckResult, margin: float) -> str:
             f"Within {asked}: two one-sided tests at 2.5% exclude average differences of any "
             f"choice at equal belief above {amount}, every case weighed alike."
         )
-    if (ends[:, 0] > margin).any() or (ends[:, 1] < -margin).any():
+    ends = result.details
+    if (ends["plain_low"] > margin).any() or (ends["plain_high"] < -margin).any():
         return (
             f"Beyond {asked}: the average difference of a choice at equal belief, every case "
             "weighed alike, is larger."

@@ -17,7 +17,7 @@ from coherence.printable import format_numbers as format_numbers
 from coherence.report.evaluation import EvaluationReport
 from coherence.result import CheckResult, Estimate, Interval
 from coherence.runs.notes import Code, Note, warning
-from coherence.runs.runs import STATED, ElicitationSummary, FormProbability
+from coherence.runs.runs import STATED, ElicitationSummary
 from coherence.statistics.report_noise import ReportNoise
 
 NOT_GIVEN = "–"
@@ -149,13 +149,11 @@ def answering_notes(answering: ElicitationSummary | None) -> list[Note]:
     if answering is None or not answering.known:
         return []
     notes = []
-    if low := [part for part in answering.masses if part.median < LOW]:
-        of = " and ".join(f"{_mass(part.median)} in {_rows_of(part)}" for part in low)
-        text = (
-            f"the form of the answers had a median probability of {of}, less than half; the "
-            "values are those of answers that the model would seldom give unasked."
-        )
-        notes.append(warning(Code.FORM_MASS, text))
+    if low := [part.median for part in answering.masses if part.median < LOW]:
+        # Of small shares 1.8e-06 must not read as 0.
+        share = f"{min(low):.1%}" if min(low) >= 0.001 else f"{min(low):.1g}"
+        unasked = "of its probability lies on the form asked for: it would seldom say this unasked."
+        notes.append(warning(Code.FORM_MASS, f"{share} {unasked}"))
     total = sum(answering.kinds.values())
     for kind, rows in answering.kinds.items():
         whole = "" if rows == total else f" ({rows} of {counted(total, 'row')})"
@@ -165,7 +163,7 @@ def answering_notes(answering: ElicitationSummary | None) -> list[Note]:
         notes.append(Note(Code.POLICIES, _POLICIES))
     if answering.masses:
         of = " and ".join(
-            f"{_mass(part.median)} in {_rows_of(part)} (median; smallest {_mass(part.smallest)}; "
+            f"{_mass(part.median)} in {_ROWS[part.of]} (median; smallest {_mass(part.smallest)}; "
             f"{counted(part.rows, 'row')})"
             for part in answering.masses
         )
@@ -184,10 +182,6 @@ _ROWS = {
     "action": "rows with an action",
     "level": "questions with a level",
 }
-
-
-def _rows_of(part: FormProbability) -> str:
-    return _ROWS[part.of]
 
 
 def visible(text: str) -> str:
