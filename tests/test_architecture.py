@@ -21,16 +21,16 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 34_509,
+    "coherence": 34_249,
     "coherence/analysis": 3_650,
     "coherence/batteries": 4_063,
     "coherence/checks": 6_311,
     "coherence/cli": 1_666,
     "coherence/decoding": 994,
-    "coherence/plots": 1_559,
-    "coherence/report": 4_834,
+    "coherence/plots": 1_473,
+    "coherence/report": 4_672,
     "coherence/runs": 5_557,
-    "coherence/statistics": 3_968,
+    "coherence/statistics": 3_956,
     "elicitation": 14_440,
     "elicitation/asking": 1_291,
     "elicitation/batteries": 2_260,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_016,
     "bayesnets": 4_981,
     "benchmarks": 5_933,
-    "tests": 25_991,
+    "tests": 25_948,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* coherence/batteries/*/shown.py "
