@@ -49,6 +49,11 @@ def spreadsheet_safe(value: object) -> object:
     return f"'{plain}" if runs else plain
 
 
+def table_entries(table: str) -> list[str]:
+    """Return the entries of a table that is written as text; a line that begins blank goes on."""
+    return [re.sub(r"\s*\n\s*", " ", entry) for entry in re.split(r"\n(?! )", table.strip())]
+
+
 def decimals_of(values: Sequence[float]) -> int:
     """Return the decimals with which the largest of some numbers has three digits."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 from coherence.checks import CHECKS
 from coherence.cli.folders import (
     RESULTS,
-    certain_files,
     in_place,
     prepare_folder,
     replace_text,
@@ -90,10 +89,12 @@ def _folders(args: argparse.Namespace) -> dict[str, Path]:
 
     So that it is known before the analysis, and not at its end.
     """
+    from coherence.report.files import FIGURES, TABLES
+
+    paper = "paper.md", "paper.tex", "results.parquet"
+    written = {"out": RESULTS, "figures": [FIGURES], "tables": [TABLES], "paper": paper}
     named = {
-        option: Path(name)
-        for option in ("out", "figures", "tables", "paper")
-        if (name := getattr(args, option)) is not None
+        option: Path(name) for option in written if (name := getattr(args, option)) is not None
     }
     runs, out = Path(args.runs).resolve(), named.get("out", Path()).resolve()
     if "out" in named and runs.parent == out and runs.name in RESULTS:
@@ -109,7 +110,7 @@ def _folders(args: argparse.Namespace) -> dict[str, Path]:
             )
         if folder.exists() and not folder.is_dir():
             raise InputError(f"--{option} must be a folder; {folder} is a file. Name a folder.")
-        prepare_folder(folder, f"--{option}", certain_files(option))
+        prepare_folder(folder, f"--{option}", written[option])
     json = Path(STREAM if args.json is None else args.json)
     if json.is_dir() or not os.access(json.parent, os.W_OK | os.X_OK):
         raise InputError(
@@ -141,6 +142,7 @@ def _analyse(args: argparse.Namespace, progress: Progress) -> tuple["Report", li
     # Imported after the options are known to be right: the checks take a second to load.
     progress.stage("loading the checks")
     from coherence.analysis.analyze import analyze
+    from coherence.report.json import command
 
     before, behind = [], []
     with workers(args):
@@ -161,8 +163,16 @@ def _analyse(args: argparse.Namespace, progress: Progress) -> tuple["Report", li
         if "paper" in folders:
             behind.append(_write_paper(report, folders["paper"], runs, args, progress))
     read = {"file": ", ".join(args.files), "reading": reading(args).words()}
-    report = replace(report, settings={**report.settings, **read})
-    report = _with_source(report, args)
+    settings = {**report.settings, **read}
+    source = {
+        "command": command(
+            {**settings, "seed": args.seed or None, "checks": args.checks}, files=args.files
+        ),
+        "page": "" if args.out is None else str(Path(args.out, "report.html")),
+        "file": Path(args.runs).name if len(args.files) == 1 else "",
+    }
+    evaluations = tuple(replace(each, **source) for each in report.evaluations)
+    report = replace(report, settings=settings, evaluations=evaluations)
     progress.stage("writing the report")
     # Before anything is printed: `| head` must not cost the files.
     if "out" in folders:
@@ -176,22 +186,6 @@ def _analyse(args: argparse.Namespace, progress: Progress) -> tuple["Report", li
     if "tables" in folders:
         before.append(write_tables(report, folders["tables"]))
     return report, before, behind
-
-
-def _with_source(report: "Report", args: argparse.Namespace) -> "Report":
-    """Say which commands go on from here, with the options of the file as they were typed."""
-    from coherence.report.evaluation import Source
-    from coherence.report.json import command
-
-    typed = {"seed": args.seed or None, "checks": args.checks}
-    again = command({**report.settings, **typed}, files=args.files)
-    source = Source(
-        again,
-        "" if args.out is None else str(Path(args.out, "report.html")),
-        Path(args.runs).name if len(args.files) == 1 else "",
-    )
-    evaluations = tuple(replace(each, source=source) for each in report.evaluations)
-    return replace(report, evaluations=evaluations)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,7 +4,6 @@ Made before anything is asked, and looked through for files that nobody may over
 must not end with that.
 """
 
-import errno
 import os
 import re
 import tempfile
@@ -47,18 +46,10 @@ def prepare_folder(
 ) -> Path:
     """Make the folder of ``--out``, or of another option."""
     folder = Path(name)
+    # Hours of asking must not end with a folder that takes no file; writing tells what permissions
+    # do not: a full disk, a read-only mount.
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"{option} must be a folder that can be made; {name} cannot ({error.strerror}). "
-            "Choose another."
-        ) from error
-    # Hours of asking must not end with a folder that takes no file.
-    try:
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        # Writing tells what permissions do not: a full disk, a read-only mount.
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise InputError(
@@ -71,17 +62,6 @@ def prepare_folder(
 
 RESULTS = ("results.json", "results.parquet", "report.html")
 """What every report has in its folder."""
-
-
-def certain_files(option: str) -> tuple[str, ...]:
-    """Return what a call writes whatever the report holds."""
-    if option == "out":
-        return RESULTS
-    if option == "paper":
-        return "paper.md", "paper.tex", "results.parquet"
-    from coherence.report.files import FIGURES, TABLES
-
-    return (TABLES if option == "tables" else FIGURES,)
 
 
 def write_report(

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.reading import add_reading, named_columns
-from coherence.cli.run_options import comma_separated
+from coherence.cli.run_options import comma_separated, declare
 from coherence.errors import InputError
 from coherence.printable import clean, counted
-from coherence.runs.columns import OPTIONS, Reading
+from coherence.runs.columns import OPTIONS as COLUMN_OPTIONS
+from coherence.runs.columns import Reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,58 +24,31 @@ if TYPE_CHECKING:
 _EXAMPLES = 3  # of answers that could not be read
 
 
+OPTIONS = """
+files FILE+  logs of one format: .eval or .json of Inspect, or samples_*.jsonl of lm-eval, also
+    packed as .gz; the options of columns name their fields, and - leaves one out
+--out FILE  runs table to write: .parquet, .csv or .jsonl
+--belief-task NAME  task that asked for beliefs
+--action-task NAME  task that asked for actions; joined by sample and repetition
+--actions A,B  actions that were offered, where the log does not say; 'A|B' if they have commas
+--positive LABEL  state whose probability the belief is (default: Yes, True or 1)
+--model NAME  name of the model, where the log does not say
+--force  replace the output if it exists
+[agents] where every episode of an Inspect log is a case
+--action-from TOOL  tool whose last call in an episode is its action, or several with commas between
+    them; TOOL.ARGUMENT takes the argument's value
+--belief-from WHERE  where the belief before the action stands: side_question (default),
+    tool:NAME.ARGUMENT or text
+--belief-pattern REGEX  regular expression whose group is the number, in answers or words of an
+    agent, such as 'probability of rain: ([0-9.]+)'
+"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="logs of one format: .eval or .json of Inspect, or samples_*.jsonl of lm-eval, also "
-        "packed as .gz; the options of columns name their fields, and - leaves one out",
-    )
-    parser.add_argument(
-        "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
-    )
-    for option, purpose in (
-        ("--belief-task", "beliefs"),
-        ("--action-task", "actions; joined by sample and repetition"),
-    ):
-        parser.add_argument(option, metavar="NAME", help=f"task that asked for {purpose}")
-    parser.add_argument(
-        "--actions",
-        metavar="A,B",
-        help="actions that were offered, where the log does not say; 'A|B' if they have commas",
-    )
-    parser.add_argument(
-        "--positive",
-        metavar="LABEL",
-        help="state whose probability the belief is (default: Yes, True or 1)",
-    )
-    parser.add_argument(
-        "--model", metavar="NAME", help="name of the model, where the log does not say"
-    )
-    parser.add_argument("--force", action="store_true", help="replace the output if it exists")
-    agents = parser.add_argument_group("agents", "where every episode of an Inspect log is a case")
-    agents.add_argument(
-        "--action-from",
-        metavar="TOOL",
-        help="tool whose last call in an episode is its action, or several with commas between "
-        "them; TOOL.ARGUMENT takes the argument's value",
-    )
-    agents.add_argument(
-        "--belief-from",
-        metavar="WHERE",
-        help="where the belief before the action stands: side_question (default), "
-        "tool:NAME.ARGUMENT or text",
-    )
-    agents.add_argument(
-        "--belief-pattern",
-        metavar="REGEX",
-        help="regular expression whose group is the number, in answers or words of an agent, such "
-        "as 'probability of rain: ([0-9.]+)'",
-    )
+    declare(parser, OPTIONS)
     # Of logs the names are those of fields; a task and a model have options of their own.
-    add_reading(parser, {*OPTIONS, "scale", "percent"} - {"task", "model-column"})
+    add_reading(parser, {*COLUMN_OPTIONS, "scale", "percent"} - {"task", "model-column"})
 
 
 def run(args: argparse.Namespace) -> int:

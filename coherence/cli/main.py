@@ -13,6 +13,7 @@ from typing import Any
 
 from coherence.cli.terminal import discard_output, open_streams
 from coherence.errors import CoherenceError, closest
+from coherence.printable import clean, table_entries
 
 _TABLE = """
 [a table of answers]
@@ -43,11 +44,8 @@ reveal elicitation.commands.reveal  beliefs revealed by unfinished texts about d
 """
 """Command, the module that holds it, and what it does, in groups. Named as text: a command lives in
 the highest package that it needs."""
-_MINUS = re.compile(r"-[0-9.]")  # no option begins so
-_ENTRIES = [
-    " ".join(line.strip() for line in entry.split("\n"))
-    for entry in re.split(r"\n(?! )", _TABLE.strip())
-]
+_MINUS = re.compile(r"-[0-9.]")  # begins a value, as of ``--scale -1..1``, and no option
+_ENTRIES = table_entries(_TABLE)
 _NAMED = [entry for entry in _ENTRIES if not entry.startswith("[")]
 COMMANDS = {entry.split(" ")[0]: entry.partition("  ")[2] for entry in _NAMED}
 MODULES = {entry.split(" ")[0]: entry.split(" ")[1] for entry in _NAMED}
@@ -93,6 +91,7 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
         if name == command:
             module = importlib.import_module(MODULES[name])
             module.add_arguments(sub)
+            sub._negative_number_matcher = _MINUS
             sub.set_defaults(run=module.run)
     return parser
 
@@ -121,32 +120,15 @@ def _unread(words: list[str], parser: argparse.ArgumentParser, command: str | No
     return 2
 
 
-def _options(parser: argparse.ArgumentParser, *, one_value: bool = False) -> list[str]:
-    """Return the long options of a command and those within it; or those of `one_value` alone."""
+def _options(parser: argparse.ArgumentParser) -> list[str]:
+    """Return the long options of a command and those within it."""
     names = []
     for action in parser._actions:
-        takes_one = isinstance(action, argparse._StoreAction | argparse._AppendAction)
-        if not one_value or (takes_one and action.nargs is None):
-            names += [name for name in action.option_strings if name.startswith("--")]
+        names += [name for name in action.option_strings if name.startswith("--")]
         if isinstance(action, argparse._SubParsersAction):
             for inner in dict.fromkeys(action.choices.values()):
-                names += _options(inner, one_value=one_value)
+                names += _options(inner)
     return list(dict.fromkeys(names))
-
-
-def _joined(arguments: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
-    """Join values that begin with a minus and a number to their option, as ``--scale -1..1``.
-
-    argparse takes such a word for an option of its own.
-    """
-    options = set(_options(parser, one_value=True))
-    joined: list[str] = []
-    for word in arguments:
-        if joined and joined[-1] in options and _MINUS.match(word):
-            joined[-1] = f"{joined[-1]}={word}"
-        else:
-            joined.append(word)
-    return joined
 
 
 def _dispatch(arguments: list[str], command: str | None) -> int:
@@ -158,7 +140,7 @@ def _dispatch(arguments: list[str], command: str | None) -> int:
         return 2
     parser = build_parser(command)
     try:
-        options, unread = parser.parse_known_args(_joined(arguments, parser))
+        options, unread = parser.parse_known_args(arguments)
     # argparse has printed its message already; callers of `main` get a status and no exit.
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else 2
@@ -175,8 +157,6 @@ def _dispatch(arguments: list[str], command: str | None) -> int:
 
 def _complain(prefix: str, *lines: str) -> None:
     # Messages quote values of the user's files, which may hold line breaks and terminal commands.
-    from coherence.report.wording import clean
-
     opening, *further = map(clean, lines)
     print("\n  ".join([f"{prefix}: {opening}", *further]), file=sys.stderr)
 

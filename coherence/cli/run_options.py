@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from coherence.errors import InputError
+from coherence.printable import table_entries
 
 CONNECT_SECONDS = 10
 ROUNDS = 500  # of tasks of 10 ms, in which all workers should have started
@@ -38,8 +39,7 @@ def declare(parser: argparse.ArgumentParser, table: str) -> None:
     begins a group, with what it says of it.
     """
     to: argparse._ActionsContainer = parser
-    for lines in re.split(r"\n(?! )", table.strip()):
-        entry = " ".join(line.strip() for line in lines.split("\n"))
+    for entry in table_entries(table):
         if entry.startswith("["):
             title, _, said = entry[1:].partition("] ")
             to = parser.add_argument_group(title, said)

@@ -1,6 +1,7 @@
 """``coherence simulate``: draw a runs table from an agent whose coherence is known."""
 
 import argparse
+import math
 import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -46,9 +47,8 @@ def agent_parameters(settings: Iterable[str], agent: "Agent") -> dict[str, float
         try:
             values[name] = float(text)
         except ValueError:
-            raise InputError(f"--set {name} must be a number; received {text!r}.") from None
-        # float() reads "nan" and "inf" without complaint; neither is below infinity.
-        if not abs(values[name]) < float("inf"):
+            values[name] = math.nan
+        if not math.isfinite(values[name]):
             raise InputError(f"--set {name} must be a finite number; received {text!r}.")
     return values
 

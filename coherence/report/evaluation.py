@@ -74,15 +74,6 @@ def evaluation_key(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Source:
-    """The commands that go on from a report of the command line, as they would be typed."""
-
-    analyze: str  # gives the report again
-    page: str = ""  # the page that was written; empty for none
-    file: str = ""  # name of the file, where no task and model is named
-
-
-@dataclass(frozen=True)
 class Step:
     """What to do next."""
 
@@ -181,7 +172,9 @@ class EvaluationReport:
     # how far beliefs and choices vary; None where that was not asked
     variation: Variation | None = None
     settled_by_choice: bool = False  # whether the truth seems to follow from the choice
-    source: Source | None = None  # where it comes from; None in Python
+    command: str = ""  # what gives the report again, as it was typed; empty in Python
+    page: str = ""  # the page that was written; empty for none
+    file: str = ""  # its name, where no task and model is named
 
     @property
     def headline(self) -> Verdict:

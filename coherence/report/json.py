@@ -3,7 +3,6 @@
 import json
 import math
 import platform
-import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -14,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.checks.check import check_of
+from coherence.printable import table_entries
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.scores import score_table
 from coherence.report.verdicts import VERDICTS
@@ -275,10 +275,7 @@ schema_version version  Of this description.
 
 def _record(table: str, *optional: str, **more: Any) -> dict[str, Any]:
     """Describe an object by a table of its fields, and more of them."""
-    described, *fields = [
-        " ".join(line.strip() for line in entry.split("\n"))
-        for entry in re.split(r"\n(?! )", table.strip())
-    ]
+    described, *fields = table_entries(table)
     properties = {}
     for field in fields:
         (name, kind), meaning = field.partition("  ")[0].split(" "), field.partition("  ")[2]

@@ -26,8 +26,7 @@ ANOTHER_WAY = Step(
 def next_step(evaluation: EvaluationReport) -> Step:
     """Return what to do next, by what was found; nothing where no test looks for incoherence."""
     if any(note.code is Code.POOLED_MODELS for note in evaluation.notes):
-        python = evaluation.source is None
-        how = "columns={'model': NAME}" if python else "--model-column NAME"
+        how = "--model-column NAME" if evaluation.command else "columns={'model': NAME}"
         return Step(f"Name the column of models, whose answers seem to be pooled ({how}).")
     verdict = evaluation.verdict
     first = evaluation.headline.marked and not verdict.of_other_belief
@@ -45,13 +44,13 @@ def name_predictions(evaluation: EvaluationReport) -> Step:
 def look(evaluation: EvaluationReport) -> Step:
     """Send to the page, and to what cases may share."""
     named = bool({"group", "person"} & set(evaluation.rows.names))
-    if (source := evaluation.source) is None:
+    if not evaluation.command:
         shared = "" if named else "; name what cases share (column group)"
         return Step(f"See figures and answers{shared}:", "report.to_html()", on_page=False)
     shared = "" if named else "; name what cases share (--group COLUMN)"
-    if source.page:
-        return Step(f"See {clean(source.page)}{shared}.", on_page=False)
-    return Step(f"See figures and answers{shared}:", f"{source.analyze} --out report")
+    if evaluation.page:
+        return Step(f"See {clean(evaluation.page)}{shared}.", on_page=False)
+    return Step(f"See figures and answers{shared}:", f"{evaluation.command} --out report")
 
 
 def _tests(evaluation: EvaluationReport) -> list[CheckResult]:
@@ -142,9 +141,9 @@ def plan(evaluation: EvaluationReport) -> Step:
     if not narrow or evaluation.margin is not None:
         return _power(evaluation)
     text = f"Are effects shown to lie within {100 * MARGIN:.0f} points?"
-    if evaluation.source is None:
-        return Step(text, f"coherence.analyze(runs, margin={MARGIN})")
-    return Step(text, f"{evaluation.source.analyze} --margin {MARGIN}")
+    if evaluation.command:
+        return Step(text, f"{evaluation.command} --margin {MARGIN}")
+    return Step(text, f"coherence.analyze(runs, margin={MARGIN})")
 
 
 def _missing_by_choice(evaluation: EvaluationReport) -> str:
@@ -169,7 +168,7 @@ def _power(evaluation: EvaluationReport) -> Step:
     text = "How many cases would show a smaller effect?"
     cases = [primary.n_contexts * times for times in (1, 2, 4)]
     n_reps, realised = round(primary.n_rows / primary.n_contexts), primary.state == "realised"
-    if evaluation.source is None:
+    if not evaluation.command:
         state = ', state="realised"' * realised
         return Step(text, f'coherence.power("rational", {cases}, {n_reps}, {SIGNAL:g}{state})')
     words = f"--cases {','.join(map(str, cases))} --reps {n_reps} --signal {SIGNAL:g}"

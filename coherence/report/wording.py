@@ -125,9 +125,9 @@ def interval_heading(results: Iterable[CheckResult]) -> str:
 
 def evaluation_heading(evaluation: EvaluationReport) -> str:
     """Return "task · model", with whatever of the two is named; else the name of the file."""
-    unnamed = evaluation.source if not (evaluation.task or evaluation.model) else None
-    file = clean(unnamed.file, limit=80) if unnamed else ""
-    return file or evaluation_name(evaluation.task, evaluation.model)
+    if evaluation.file and not (evaluation.task or evaluation.model):
+        return clean(evaluation.file, limit=80)
+    return evaluation_name(evaluation.task, evaluation.model)
 
 
 def evaluations_named(evaluations: Sequence[EvaluationReport]) -> str:

@@ -10,7 +10,7 @@ import pytest
 from coherence import CheckResult, Interval, analyze, read_runs
 from coherence.checks.sufficiency_result import Sufficiency
 from coherence.report.effects import long_table, short_table
-from coherence.report.evaluation import FEW, Source, Variation
+from coherence.report.evaluation import FEW, Variation
 from coherence.report.screen import render_report
 from coherence.report.verdicts import VERDICTS
 from coherence.result import Estimate, Family
@@ -76,8 +76,8 @@ def test_the_readme_shows_it(example):
     printed = re.search(r"```text\n(.*?)```", readme, re.DOTALL)
     # The line on further tests takes them all, which the command runs and this fixture does not.
     lines = [line for line in printed[1].splitlines() if "Further tests: " not in line]
-    source = Source("coherence analyze examples/runs.parquet")  # as the command line says
-    evaluations = [replace(evaluation, source=source) for evaluation in example.evaluations]
+    command = "coherence analyze examples/runs.parquet"  # as the command line says
+    evaluations = [replace(evaluation, command=command) for evaluation in example.evaluations]
     assert lines == shown(*evaluations).splitlines()
     assert len(lines) < 26
 
