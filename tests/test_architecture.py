@@ -21,14 +21,14 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 34_249,
+    "coherence": 34_171,
     "coherence/analysis": 3_650,
     "coherence/batteries": 4_063,
     "coherence/checks": 6_311,
-    "coherence/cli": 1_666,
+    "coherence/cli": 1_594,
     "coherence/decoding": 994,
     "coherence/plots": 1_473,
-    "coherence/report": 4_672,
+    "coherence/report": 4_661,
     "coherence/runs": 5_557,
     "coherence/statistics": 3_956,
     "elicitation": 14_440,
