@@ -1,6 +1,7 @@
 """Files that are no log, or damaged: breaks if one crashes or passes for one."""
 
 import inspect_ai.log  # noqa: F401 - teaches zipfile Zstandard
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,6 +67,21 @@ def test_a_truncated_archive_is_named(tmp_path, length):
     path.write_bytes(BELIEF.read_bytes()[:length])
     with pytest.raises(InputError, match=r"cut\.eval.*damaged.*whole file"):
         imported(path)
+
+
+def test_a_flipped_byte_never_passes_for_content(tmp_path):
+    content, path = BELIEF.read_bytes(), tmp_path / "flipped.eval"
+    whole, refused = imported(BELIEF).runs, 0
+    for place in range(0, len(content), len(content) // 16):
+        damaged = bytearray(content)
+        damaged[place] ^= 0xFF
+        path.write_bytes(damaged)
+        try:
+            pd.testing.assert_frame_equal(imported(path).runs, whole)
+        except InputError as error:
+            assert "flipped.eval" in str(error)
+            refused += 1
+    assert refused > 8
 
 
 # Breaks if a cell of a log is changed on its way, or lost.

@@ -106,3 +106,23 @@ def test_a_store_of_another_layout_is_refused_and_left_alone(layout, tmp_path, r
     assert len(run(f"{words}/r.csv", 2).err.splitlines()) == 1
     assert path.read_bytes() == held
     assert not (tmp_path / "r.csv").exists()
+
+
+@pytest.mark.parametrize(("column", "value"), [("answer", "{"), ("extra", b"\xff")])
+def test_a_damaged_row_is_said_before_anything_is_asked(column, value, tmp_path, run):
+    path, out = tmp_path / "s.sqlite", tmp_path / "r.csv"
+    words = "elicit --agent rational --task asia --contexts 12 --answers exact --no-iterated"
+    words += f" --store {path} --out {out}"
+    run(words)
+    whole = pd.read_csv(out).drop(columns="created")
+    with closing(sqlite3.connect(path)) as database, database:
+        (key,) = database.execute("SELECT min(key) FROM answers").fetchone()
+        database.execute(f"UPDATE answers SET {column} = ? WHERE key = ?", (value, key))
+        database.execute("DELETE FROM answers WHERE key = (SELECT max(key) FROM answers)")
+    (said,) = run(words, 2).err.splitlines()
+    assert f"the answer with the key {key} is damaged" in said
+    with closing(sqlite3.connect(path)) as database, database:
+        assert database.execute("SELECT count(*) FROM answers").fetchone() == (59,)
+        database.execute(said.partition('"')[2].rstrip('"'))  # what it says to do
+    assert "2 answers asked, 58 " in run(words).err
+    pd.testing.assert_frame_equal(pd.read_csv(out).drop(columns="created"), whole)
