@@ -60,6 +60,8 @@ def test_lists_name_several_columns_and_arrays_may_stand_beside_names():
 
 
 def test_what_is_no_column_or_no_table_is_said():
+    with pytest.raises(InputError, match=r"truth must have shape \(n,\)"):
+        coherence.cmi_test("p", "action", ["theta", "p_true"], data=ROWS)
     with pytest.raises(InputError, match=r"belief must be a column of data; there is no 'P'.*'p'"):
         coherence.sufficiency_test("P", "action", "theta", data=ROWS)
     with pytest.raises(InputError, match=r"truth is the name of a column.*'theta'.*data="):

@@ -26,12 +26,6 @@ def nearest(result):
     return result.details.set_index("quantity").loc["nearest neighbours", "nats"]
 
 
-def test_flags_the_leaky_agent_and_not_the_rational_one():
-    leaky = checked(*arrays("leaky", n_contexts=200, n_reps=5))
-    assert leaky.pvalue == pytest.approx(0.005, abs=5e-5)
-    assert checked(*arrays(n_contexts=200, n_reps=5)).pvalue > 0.05
-
-
 def of_null(seed, n=30):
     rng = np.random.default_rng([11, seed])
     belief = rng.integers(0, 11, n) / 10

@@ -5,13 +5,7 @@ import pandas as pd
 import pytest
 from scipy.special import softmax
 
-from coherence import (
-    InputError,
-    analyze,
-    cmi_test,
-    simulate,
-    sufficiency_test,
-)
+from coherence import InputError, analyze, cmi_test, simulate, sufficiency_test
 
 CHECKS = ["sufficiency"]
 LEAKY = simulate("leaky", n_contexts=200, n_reps=5, iterated=False, rng=1)

@@ -214,6 +214,9 @@ def test_numbers_may_miss_a_sum_of_one_by_half_a_hundredth_each(last, status):
     text = "\n".join(f"{label}: 0.143" for label in labels[:-2]) + f"\nf: 0.145\ng: {last}"
     assert decode_distribution(text, labels).status == status
     assert decode_belief("No: 0.31\nYes: 0.70").residual == pytest.approx(0.01)
+    # So may two statements of one number miss each other.
+    for other, value in (("0.705", 0.7), ("0.706", None)):
+        assert decode_belief(f"{GOOD}\n\nYes: {other}").value == value
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ def test_a_graph_that_needs_no_crossing_has_none():
     layout = layered(parents, dict.fromkeys(parents, 50.0), gap=10.0, waypoint=10.0)
     routes = (layout.route(parent, child) for child in parents for parent in parents[child])
     pieces = {pair for route in routes for pair in pairwise(route)}
+    passed = {point for pair in pieces for point in pair} - set(layout.home.values())
+    assert {point for row in layout.layers for point in row if layout.is_lane(point)} == passed
     place = {point: position for row in layout.layers for position, point in enumerate(row)}
     for (a, b), (c, d) in permutations(pieces, 2):
         assert a.layer != c.layer or place[a] >= place[c] or place[b] <= place[d]

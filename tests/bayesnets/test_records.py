@@ -83,6 +83,9 @@ def test_missing_values_are_an_error_or_dropped(records):
     holes = records.astype(object)
     holes.loc[[5, 9], "smoke"] = None
     holes.loc[7, "tub"] = None
+    most = len(matching(records, {"smoke": records["smoke"].mode()[0]}))
+    with pytest.raises(InputError, match=f"min_records must leave .* holds {most} of 4000"):
+        strata(records, ["smoke"], "either", positive="yes", min_records=most + 1)
     with pytest.raises(InputError, match=r"2 rows of 4000 .* at index 5, 9, in 'smoke' \(2 rows\)"):
         strata(holes, ["smoke"], "either", positive="yes")
     # A hole in a column that is not used costs nothing.

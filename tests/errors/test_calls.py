@@ -111,6 +111,15 @@ read_runs("x.csv", columns={"beleif": "p"}) => 'beleif' | 'belief'
 simulate("leeky", n_contexts=1, n_reps=1) => agent must be | 'leaky'
 simulate("leaky", n_contexts=0, n_reps=1) => n_contexts must be a whole number of at least 1
 AGENTS["leaky"].with_parameters(hidden=0.1) => no parameter 'hidden' | found: 'hidden_signal'
+power("rational", 20, 2, 0.2, "cni") => check must be one of | received 'cni' | found: 'cmi'
+power("rational", 20, 2, 0.2, "calibration") => one of sufficiency, | received 'calibration'
+power("rational", 5, 2, 0.2) => n_cases must be a whole number of at least 10; received 5
+power("rational", [], 2, 0.2) => n_cases must be a whole number or several
+power("rational", 20, 2, 20) => signal must be a number from 0 to 1; received 20
+power("rational", 20, 2, 0.2, state="both") => state must be one of | received 'both'
+power("clairvoyant", 20, 2, 0.2, state="exact") => state cannot be 'exact' where hidden_signal
+power("leeky", 20, 2, 0.2) => agent must be the name of an agent; received 'leeky'
+power(3, 20, 2, 0.2) => agent must be the name of an agent or an Agent; received int
 compare(TWO, effects=["calibration:brierr"]) => Closest name found: 'calibration:brier'
 compare(TWO, effects="scores") => received the text
 compare({n: t[t["context"] < "c0009"] for n, t in TWO.items()}) => at least 10 common cases

@@ -13,7 +13,7 @@ import pytest
 from coherence import simulate, write_runs
 from coherence.cli.main import main
 
-GRID = (
+GRID = [
     "--where",
     "scenario=dice",
     "--where",
@@ -22,7 +22,7 @@ GRID = (
     "n=2",
     "--where",
     "faces=4",
-)
+]
 
 
 def inputs(folder: Path) -> None:

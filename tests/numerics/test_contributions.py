@@ -146,6 +146,15 @@ def test_error_over_groups_is_that_of_leaving_each_out():
     assert found.standard_error[0] == pytest.approx(np.sqrt((gaps**2).sum()))
 
 
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e9])
+def test_what_a_basis_leaves_is_that_of_least_squares_at_any_size(size):
+    belief, _, value = sample()
+    basis = explained_by(belief)
+    expected = value - basis @ np.linalg.lstsq(basis, value)[0]
+    np.testing.assert_allclose(left_over(size * value[:, None], basis)[:, 0], size * expected)
+    assert not left_over(size * basis @ np.ones((basis.shape[1], 1)), basis).any()
+
+
 def test_a_smooth_curve_is_explained_and_so_is_a_jump_at_common_beliefs():
     belief = np.linspace(0, 1, 200)
     left = left_over(np.stack([belief**3, np.ones(200)], axis=1), explained_by(belief))

@@ -28,12 +28,7 @@ from coherence.batteries.mixing.losses import (
     step_likeness,
     sum_distribution,
 )
-from coherence.batteries.mixing.scores import (
-    Estimate,
-    estimate,
-    flip_dependence,
-    score_interval,
-)
+from coherence.batteries.mixing.scores import Estimate, estimate, flip_dependence, score_interval
 
 GRID = np.arange(21) / 20
 GAMES = np.arange(1, 10) / 10

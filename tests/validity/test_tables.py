@@ -12,9 +12,6 @@ import verdicts
 from scipy import stats
 from study import read_table
 
-from coherence.batteries import expected_answers
-from coherence.batteries.mixing.design import check_answers, count_checked
-
 # At a true rate of .05 a binomial count passes its bound once in a thousand lines.
 SURE = 0.999
 ROOT_OF_TEN = ("prompt_consistency", 10)  # a root of skewed squares over ten units: see the page
@@ -140,18 +137,3 @@ def test_independent_flips_are_rejected_about_as_often_as_promised():
     assert ((independent <= 0.05).sum(axis=0) <= stats.binom.ppf(0.9999, 100, 0.05)).all()
     alternating = np.array([mixing.pvalues(-0.1, 100, [1, number]) for number in range(40)])
     assert ((alternating <= 0.05).sum(axis=0) >= stats.binom.ppf(0.0001, 40, 0.95)).all()
-
-
-def test_the_agent_in_between_is_in_between():
-    """Rates of one flip lie between those of two agents, and every condition sums to 1."""
-    table = mixing.beta_answers()
-    sums = table.groupby(["experiment", "p", "item", "order"])["probability"].sum()
-    assert sums.to_numpy() == pytest.approx(1.0)
-    (beta,), (ideal,), (steep,) = (
-        count_checked(check_answers(answers)).values()
-        for answers in (table, expected_answers("ideal"), expected_answers("steep"))
-    )
-    rates, low, high = (parts["flip"].shares[11:20, 0] for parts in (beta, ideal, steep))
-    assert (rates > low).all()
-    assert (rates < high).all()
-    assert beta["words"].shares[:, 0].std() > 0.05

@@ -5,15 +5,7 @@ from pathlib import Path
 import mixing
 import page
 import pytest
-from designs import (
-    BIASED,
-    GAPPED,
-    NULLS,
-    PROMPTED,
-    ROUNDED,
-    SIGNALS,
-    VIOLATED,
-)
+from designs import BIASED, GAPPED, NULLS, PROMPTED, ROUNDED, SIGNALS, VIOLATED
 from readings import SUBJECTS
 from scipy import stats
 from simulate import counted, readings

@@ -115,6 +115,10 @@ def test_statements_that_say_it_all_or_a_posterior_that_does_not_vary_leave_no_w
     words = np.array([0.1, 0.5, 0.9])[np.arange(N) % 3]
     share = found(policies(EXACT, stated=words))["share"]
     assert share.statistic == pytest.approx(1.0, abs=0.02)
+    # Without posteriors the belief acted on is held against the stated one alone.
+    alone = found(policies(STATED + 0.1), exact=None)
+    assert alone["difference"].statistic == pytest.approx(0.1, abs=5e-3)
+    assert "share" not in alone or math.isnan(alone["share"].statistic)
 
 
 def test_labels_give_what_their_probabilities_give_on_average_and_refusals_enter_nothing():

@@ -13,12 +13,7 @@ import pytest
 from scipy import stats
 from scipy.special import softmax
 
-from coherence import (
-    cmi_test,
-    monotone_choice_test,
-    predictive_gain_test,
-    sufficiency_test,
-)
+from coherence import cmi_test, monotone_choice_test, predictive_gain_test, sufficiency_test
 
 LABELS = ("defer", "no", "yes")
 

@@ -7,17 +7,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from coherence import InputError, analyze, predictive_gain_test, simulate
+from coherence import InputError, analyze, predictive_gain_test
 from coherence.checks.predictive import _over_contexts
 
 FAST = {"n_seeds": 1, "n_bootstraps": 200}
-
-
-def columns(name, n_contexts=200, n_reps=5, seed=1):
-    runs = simulate(
-        name, n_contexts=n_contexts, n_reps=n_reps, prompts=["standard"], iterated=False, rng=seed
-    )
-    return runs, (runs["p"], runs["action"], runs["theta"])
 
 
 def stand_in(losses_of, seeds):
@@ -32,20 +25,6 @@ def stand_in(losses_of, seeds):
             return losses_of(self.design, self.data)
 
     return Trees
-
-
-def test_flags_the_clairvoyant_agent_and_not_the_rational_one():
-    clairvoyant, arrays = columns("clairvoyant")
-    found = predictive_gain_test(*arrays, context=clairvoyant["context"], rng=1, **FAST)
-    assert found.pvalue < 1e-4
-    assert found.interval.low > 5
-    rational, arrays = columns("rational")
-    clean = predictive_gain_test(*arrays, context=rational["context"], rng=1, **FAST)
-    assert clean.pvalue > 0.05
-    assert clean.interval.low < 0
-    loss = found.details.set_index("model")["log_loss"]
-    assert loss["gain"] == pytest.approx(loss["without truth"] - loss["with truth"])
-    assert found.statistic == pytest.approx(100 * loss["gain"] / loss["without truth"])
 
 
 def test_folds_keep_contexts_whole():

@@ -178,6 +178,7 @@ def test_a_pattern_reads_a_number_among_words(tmp_path, said):
     ("facts", "theta"),
     [
         ({"target": "No"}, 0),
+        ({"target": ["Yes"]}, 1),
         ({"target": "", "scores": {"right": {"value": "C"}}}, None),
     ],
 )

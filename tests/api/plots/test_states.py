@@ -9,12 +9,7 @@ import pytest
 import coherence
 from coherence import CheckResult, InputError, Interval
 from coherence.checks.monotone import MonotoneResult
-from coherence.plots import (
-    plot_forest,
-    plot_pairwise_choice,
-    plot_power,
-    plot_state_shares,
-)
+from coherence.plots import plot_forest, plot_pairwise_choice, plot_power, plot_state_shares
 from coherence.statistics.figure_tables import calibration_bins
 from coherence.statistics.mean_interval import mean_interval
 

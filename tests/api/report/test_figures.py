@@ -4,14 +4,15 @@ label holds becomes markup."""
 import xml.etree.ElementTree as ElementTree
 from functools import partial
 
+import pandas as pd
 import pytest
 
-from coherence import Interval
+from coherence import Interval, Report
 from coherence.checks.monotone import MonotoneResult
 from coherence.checks.sufficiency_result import Sufficiency
 from coherence.plots import plot_pairwise_choice
 from coherence.report.document import Figure
-from coherence.report.figures import evaluation_figures
+from coherence.report.figures import evaluation_figures, forest_figures
 from coherence.report.page import render_parts, render_svg
 
 LEAD = "Choices at equal belief"
@@ -54,6 +55,21 @@ def test_the_caption_says_what_the_test_compares(unit, choices, settings, said):
     beliefs = choices(actions=("no", "yes"))
     figure = choices_by_state(unit, beliefs=beliefs, results=(result,), verdicts=("V.",))
     assert said in figure.caption
+
+
+def test_effects_of_one_unit_share_a_figure_and_a_single_one_has_none(unit, ax, drawn):
+    nothing = {"beliefs": pd.DataFrame({"context": []}), "verdicts": ("V.",)}
+
+    def of(value, measured="belief"):
+        fields = ("sufficiency", "null", value, measured, None, 0.5, 300, 60)
+        return unit(model=f"m{value}", results=(Sufficiency(*fields, action="yes"),), **nothing)
+
+    units = (of(1.0), of(3.0), of(2.0), of(4.0, "share"))
+    (forest,) = forest_figures(units)
+    forest.draw(ax=ax)
+    (points,) = drawn(ax, "effects")
+    assert points.get_offsets()[:, 0].tolist() == [3.0, 2.0, 1.0]
+    assert forest.title in Report(units, {"seed": 0}).to_html()
 
 
 # The pictures themselves

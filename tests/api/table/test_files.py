@@ -13,13 +13,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, simulate, write_runs
-from coherence.runs.files import (
-    LIST,
-    earlier_set,
-    new_files,
-    replace_text,
-    require_replaceable,
-)
+from coherence.runs.files import LIST, earlier_set, new_files, replace_text, require_replaceable
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_remains(tmp_path, monkeypatch):

@@ -5,11 +5,7 @@ import pytest
 
 from bayesnets import posterior
 from coherence.runs.read import validate_runs
-from elicitation import (
-    Design,
-    Distribution,
-    elicit,
-)
+from elicitation import Design, Distribution, elicit
 
 
 def test_the_table_is_valid_complete_and_true(asia, cases, store, scripted):

@@ -4,11 +4,8 @@ Breaks if an answer is lost, doubled, or handed to another model, text, setting 
 """
 
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -18,8 +15,6 @@ from elicitation import Answer, AnswerStore, Design
 from elicitation.asking.store import read_store
 from elicitation.questions.plan import plan_own_questions
 
-ROOT = Path(__file__).parents[3]
-
 
 def _questions(n, text="How much?"):
     """Return `n` draws of one question."""
@@ -28,7 +23,7 @@ def _questions(n, text="How much?"):
     return list(plan_own_questions(table, design).questions)
 
 
-DRAWS = _questions(60)
+DRAWS = _questions(4)
 
 
 def _put(store, draws, answer="a"):
@@ -63,31 +58,6 @@ def test_a_batch_is_stored_whole_or_not_at_all(tmp_path):
         assert len(store) == 0
         _put(store, [DRAWS[0]])
         assert len(store) == 1
-
-
-WRITER = """
-import sys
-import pandas as pd
-from elicitation import Answer, AnswerStore, Design
-from elicitation.questions.plan import plan_own_questions
-table = pd.DataFrame({"context": ["a"], "belief_question": ["t"]})
-draws = plan_own_questions(table, Design(reps=210, prompts=("standard",))).questions
-with AnswerStore(sys.argv[1]) as store:
-    for start in range(0, 210, 3):
-        answers = [Answer(sys.argv[2])] * 3
-        store.put(draws[start : start + 3], answers, model="m", fingerprint="f")
-"""
-
-
-def test_two_processes_on_one_store(tmp_path):
-    path = tmp_path / "s.sqlite"
-    command = [sys.executable, "-c", WRITER, str(path)]
-    writers = [subprocess.Popen([*command, name], cwd=ROOT) for name in "ab"]
-    assert [writer.wait() for writer in writers] == [0, 0]
-    with AnswerStore(path) as store:
-        assert len(store) == 210
-    with closing(sqlite3.connect(path)) as database:
-        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 @pytest.mark.parametrize("layout", [1, 2, 3, 5])

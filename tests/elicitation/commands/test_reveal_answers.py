@@ -92,6 +92,8 @@ def test_drawn_bets_become_the_actions_and_drawn_stated_answers_shares(questions
     }
     stated = {f"stated {k}": ["ABCD"[k - 1], "D", "?", "**B**"] for k in range(1, 5)}
     found = score(drawn(exact(questions), bets | stated))
+    unnumbered = drawn(exact(questions), bets | stated).assign(rep="")
+    pd.testing.assert_frame_equal(score(unnumbered)["bets"], found["bets"])
     (bet,) = found["bets"].to_dict("records")
     # Yes is A first and B then; the last answer begins with an article, and chooses nothing.
     assert bet["share"] == pytest.approx((1 / 3 + 1) / 2)

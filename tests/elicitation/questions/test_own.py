@@ -198,10 +198,11 @@ FAULTS = (
 
 
 def test_every_fault_of_a_table_comes_at_once():
-    faulty = pd.DataFrame({"context": ["a", "a", None], "belief_question": ["ok", "", 3]})
-    options = ["yes", "yes|Yes", ("a", "b\nc")]
-    faulty = faulty.assign(action_question=list("xyz"), options=options, truth=[0, 1, 0])
-    faulty["p_true"] = [0.5, 1.5, "high"]
+    contexts, questions = ["a", "a", None, "d"], ["ok", "", 3, "ok"]
+    faulty = pd.DataFrame({"context": contexts, "belief_question": questions})
+    options = ["yes", "yes|Yes", ("a", "b\nc"), 5]
+    faulty = faulty.assign(action_question=list("xyzw"), options=options, truth=[0, 1, 0, 1])
+    faulty["p_true"] = [0.5, 1.5, "high", 1]
     with pytest.raises(InputError) as caught:
         plan_own_questions(faulty, Design())
     assert [part for part in FAULTS if part not in str(caught.value)] == []

@@ -9,10 +9,7 @@ from scipy import stats
 
 from elicitation import load_causal_model
 from elicitation.training.lessons import ORGANISMS
-from elicitation.training.organisms import (
-    make_untrained_model,
-    train_organisms,
-)
+from elicitation.training.organisms import make_untrained_model, train_organisms
 
 from ..outcome_masses import outcome_masses
 

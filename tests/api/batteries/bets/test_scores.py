@@ -11,6 +11,7 @@ from scipy import stats
 from coherence import InputError
 from coherence.batteries import crossed_interval, exact_test, score_bets
 from coherence.batteries.bets.scores import join_answers, ladder_runs
+from coherence.batteries.bets.shown import bets_report
 from elicitation.batteries.bets.questions import bet_questions, default_items, value_questions
 from tests.api.batteries.bets.conftest import by_truth, simulate_answers
 
@@ -18,6 +19,8 @@ from tests.api.batteries.bets.conftest import by_truth, simulate_answers
 def test_accuracy_does_not_depend_on_the_order_of_rows_or_letters(questions):
     answers = simulate_answers("maximiser", questions, sharpness=3, rng=1)
     reference = score_bets(questions, answers).accuracy
+    payout = score_bets(questions.assign(payout=np.nan), answers).accuracy  # then it is the stake
+    pd.testing.assert_frame_equal(payout, reference)
     mixed, names = questions.sample(frac=1, random_state=1), ("option", "role", "score", "prob")
     turn = {f"{name}_{old}": f"{name}_{new}" for name in names for old, new in ("ab", "bc", "ca")}
     turned = answers.sample(frac=1, random_state=2).rename(columns=turn)
@@ -54,8 +57,10 @@ ITEMS = default_items()
 def test_one_question_has_no_variance_and_none_has_no_share():
     values = value_questions(ITEMS, splits=["test"], templates=["choice-valuable"])
     answers = pd.DataFrame({"question": values["question"].head(1), "answer": "a"})
-    row = score_bets(values, answers).accuracy.iloc[0]
+    scores = score_bets(values, answers)
+    row = scores.accuracy.iloc[0]
     assert (row["n"], row["n_right"], row["accuracy"]) == (1, 1, 1)
+    assert "100.0%" in bets_report(scores)
     assert np.isnan(row[["z", "p_z", "low", "high"]].astype(float)).all()
     assert row["p_exact"] == 1  # who always takes that letter is right as well
     # At other odds a bet between equals has no rational choice: no question is left.

@@ -56,20 +56,21 @@ def test_the_reference_of_an_ideal_sampler():
 
 
 def test_unreadable_answers_leave_the_rates_and_come_back_as_bounds():
-    """Of 100 answers at every p ten are refused: rates among the 90 are perfect, and the bounds
-    hold every way to fill in the ten.
+    """Of 100 answers at every p seven are refused and three unread: rates among the 90 are perfect,
+    and the bounds hold every way to fill in the ten.
     """
     rows = [
         ("flip", p, label, status, n)
         for p in (0.0, 0.5, 1.0)
         for label, status, n in (
-            *(("1", "ok", round(90 * p)), ("0", "ok", 90 - round(90 * p)), (None, "refused", 10)),
+            *(("1", "ok", round(90 * p)), ("0", "ok", 90 - round(90 * p))),
+            *((None, "refused", 7), (None, "unparsed", 3)),
         )
     ]
     columns = ["experiment", "p", "answer", "status", "count"]
     row = scored(pd.DataFrame(rows, columns=columns)).experiments.iloc[0]
     assert row["published"] == 20
-    assert row["refused"] == row["unread"] == pytest.approx(0.1)
+    assert (row["refused"], row["unread"]) == pytest.approx((0.07, 0.1))
     assert row["answers"] == 300
     p = np.array([0, 0.5, 1])
     rates = [(90 * p + ones) / 100 for ones in np.ndindex(11, 11, 11)]

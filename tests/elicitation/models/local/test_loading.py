@@ -14,12 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from coherence import InputError
 from elicitation import Request, load_causal_model
-from elicitation.models.local.loading import (
-    ModelSource,
-    find_source,
-    is_multiple_choice,
-    name_of,
-)
+from elicitation.models.local.loading import ModelSource, find_source, is_multiple_choice, name_of
 
 PINNED = "996dda1c0b23f92f5bb4e1c149e4718ed75dac58fd0c80838bc32ff0b0d3d622"
 COMMIT, NO_SPEC = "1" * 40, "2" * 40

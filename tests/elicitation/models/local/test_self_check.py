@@ -17,15 +17,7 @@ from coherence import CoherenceError, InputError
 from elicitation import Request, load_causal_model
 from elicitation.models.local.forward import ALONE, ReadingMode
 
-from .tiny_networks import (
-    SIZE,
-    HeedsNoMask,
-    Watched,
-    model_of,
-    network_of,
-    one_by_one,
-    untrained,
-)
+from .tiny_networks import SIZE, HeedsNoMask, Watched, model_of, network_of, one_by_one, untrained
 
 WIDE = {"vocab_size": SIZE, "hidden_size": 32, "num_hidden_layers": 2}
 ENCODER = {**WIDE, "num_attention_heads": 4, "intermediate_size": 64}
