@@ -164,7 +164,7 @@ def _analyse(args: argparse.Namespace, progress: Progress) -> tuple["Report", li
             behind.append(_write_paper(report, folders["paper"], runs, args, progress))
     read = {"file": ", ".join(args.files), "reading": reading(args).words()}
     settings = {**report.settings, **read}
-    source = {
+    source: dict[str, Any] = {
         "command": command(
             {**settings, "seed": args.seed or None, "checks": args.checks}, files=args.files
         ),

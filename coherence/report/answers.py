@@ -7,7 +7,7 @@ they are, long ones are folded under their beginning.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -74,24 +74,19 @@ def answer_pages(
         case["url"] = f"{key}-page-{at // PER_PAGE + 1}.html#context-{at + 1}"
         # Safe as markup: every cell was escaped. Lines of equal answers are equal.
         case["rows"] = Markup("\n".join(dict.fromkeys(lines[span])))
-    shared = {
-        "heading": evaluation_heading(evaluation),
-        "back": back,
-        "n_pages": n_pages,
-    }
-    index, page_names = (
-        environment().get_template("cases.html.j2"),
-        [f"{key}-page-{page + 1}.html" for page in range(n_pages)],
-    )
+    page_names = [f"{key}-page-{page + 1}.html" for page in range(n_pages)]
+    heading = evaluation_heading(evaluation)
+    shared = {"heading": heading, "back": back, "n_pages": n_pages, "pages": page_names}
     summary = list(dict.fromkeys(name for case in cases for name in case["summary"]))
     which = "those that move the result most first" if added else "in table order"
     note = f"{len(cases)} of {counted(len(contexts), 'case')}, {which}."
-    about = {"shown_note": note, "columns": summary, "cases": cases, "pages": page_names}
-    yield f"{key}.html", index.render(**about, per_page=PER_PAGE, missing=NOT_GIVEN, **shared)
+    about = {"shown_note": note, "columns": summary, "cases": cases, "missing": NOT_GIVEN}
+    index = environment().get_template("cases.html.j2")
+    yield f"{key}.html", index.render(**about, per_page=PER_PAGE, **shared)
     template = environment().get_template("answers.html.j2")
     for page, name in enumerate(page_names):
         shown = cases[page * PER_PAGE : (page + 1) * PER_PAGE]
-        about = {"index": f"{key}.html", "columns": columns, "cases": shown, "pages": page_names}
+        about = {"index": f"{key}.html", "columns": columns, "cases": shown}
         yield name, template.render(**about, number=page + 1, **shared)
 
 
@@ -115,13 +110,6 @@ def moves(evaluation: EvaluationReport) -> dict[str, float]:
         return {}
     added = evaluation.primary.contributions.fillna(0.0)
     return dict(zip(added.index.astype(str), added, strict=True)) if added.any() else {}
-
-
-def _state_names(evaluation: EvaluationReport, states: Iterable[Any]) -> list[Any]:
-    """Return what the table calls these states, of which two are stored as 0 and 1."""
-    unnamed = evaluation.rows.states or evaluation.state_names == EvaluationReport.state_names
-    names = {} if unnamed else dict(enumerate(evaluation.state_names))
-    return [names.get(state, state) for state in states]
 
 
 # Answers
@@ -249,7 +237,9 @@ def _facts(
     facts = {}
     if moved is not None:
         facts["moves the result, points"] = significant(100 * moved, 2, sign=True)
-    [state] = _state_names(evaluation, [record.get("theta")])
+    state, names = record.get("theta"), evaluation.state_names
+    if state in (0, 1) and not evaluation.rows.states and names != EvaluationReport.state_names:
+        state = names[state]  # what the table calls it
     facts["state"] = _text(state)
     exact = record.get("p_true")
     if isinstance(exact, float | np.floating):
@@ -266,21 +256,16 @@ def _counts(rows: pd.DataFrame, column: str, span: slice) -> str:
 
 def _asked(rows: pd.DataFrame) -> list[list[tuple[str, str]]]:
     """Return for each row what its questions were about, and their texts."""
-
-    def column(name: str) -> list[Any]:
-        return rows[name].tolist() if name in rows else [None] * len(rows)
-
-    by_row: list[list[tuple[str, str]]] = [[] for _ in range(len(rows))]
-    for place, prompt, z, state, belief, action, probability in zip(
-        by_row,
-        *map(column, ("prompt", "z", "z_state", "asked", "asked_action", "asked_z")),
-        strict=True,
-    ):
+    names = ["prompt", "z", "z_state", "asked", "asked_action", "asked_z"]
+    by_row = []
+    texts = rows.reindex(columns=names).itertuples(index=False, name=None)
+    for prompt, z, state, belief, action, probability in texts:
         heading = clean(prompt) if isinstance(prompt, str) else "standard"
         if isinstance(state, str):
             heading = f"given {clean(z)} = {clean(state)}"
         about = {f"belief, {heading}": belief, "action": action, f"P({clean(z)})": probability}
-        place += [(name, _shown(text)) for name, text in about.items() if isinstance(text, str)]
+        known = {name: text for name, text in about.items() if isinstance(text, str)}
+        by_row.append([(name, _shown(text)) for name, text in known.items()])
     return by_row
 
 

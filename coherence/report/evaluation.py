@@ -63,6 +63,11 @@ class Variation:
         """Whether nearly all choices are one action."""
         return max(self.actions.values(), default=0.0) >= ONE_SIDED_SHARE
 
+    @property
+    def little(self) -> bool:
+        """Whether one of them hardly varies."""
+        return self.narrow or self.one_sided
+
 
 FEW = 3
 """Evaluations up to which a report shows everything at once."""
@@ -328,17 +333,6 @@ def stillness(moves: Variation) -> str:
         action, share = next(iter(moves.actions.items()))
         said.append(f"{share:.1%} of its choices are {clean(action, limit=30)}")
     return f"{capitalised(', and '.join(said))}."
-
-
-def little_sentence(moves: Variation | None) -> str:
-    """Warn where beliefs or choices hardly vary; empty where they do, or nothing is known."""
-    if moves is None or not (moves.narrow or moves.one_sided):
-        return ""
-    narrow = f"beliefs (SD {format_numbers([moves.sd])[0]})" if moves.narrow else ""
-    action = next(iter(moves.actions), "")
-    one = f"choices ({clean(action, limit=30)} {moves.actions[action]:.1%})" if action else ""
-    hardly = " and ".join(filter(None, [narrow, one if moves.one_sided else ""]))
-    return f"{capitalised(hardly)} hardly vary: tests of belief against choice can see little here."
 
 
 def _number(value: float) -> str:

@@ -9,6 +9,7 @@ its number, such as [U+4E2D], and the CSV file has it itself.
 """
 
 import csv
+import html
 import io
 import os
 import re
@@ -43,8 +44,7 @@ _PREAMBLE = r"""\documentclass{article}
 _MARKDOWN = re.compile(r"([\\`*_|~$])")
 _LINK = re.compile(r"\](?=[(\[:])")
 _MINUS = re.compile(r"(?<![\w.])-(?=\d)")  # of a number, which is longer than a hyphen
-_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-_LATEX = {
+_LATEX: dict[str, str | int | None] = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
     "}": r"\}",
@@ -84,21 +84,15 @@ _LATIN = range(0xA1, 0x180)
 def escape_markdown(text: object) -> str:
     r"""Return text that Markdown shows as it is, in a cell of a table too."""
     safe = _MARKDOWN.sub(r"\\\1", clean(text))
-    return _LINK.sub("&#93;", re.sub("[&<>]", lambda mark: _HTML[mark[0]], safe))
+    return _LINK.sub("&#93;", html.escape(safe, quote=False))
 
 
 def escape_latex(text: object) -> str:
     r"""Return text that LaTeX sets as it is."""
     plain = _MINUS.sub("−", unicodedata.normalize("NFC", clean(text)))
-    return "".join(map(_latex_mark, plain))
-
-
-def _latex_mark(mark: str) -> str:
-    if mark in _LATEX:
-        return _LATEX[mark]
-    if mark.isascii() or (ord(mark) in _LATIN and mark.isalpha()):
-        return mark
-    return f"[U+{ord(mark):04X}]"
+    marks = plain.translate(str.maketrans(_LATEX))
+    known = [mark.isascii() or (ord(mark) in _LATIN and mark.isalpha()) for mark in marks]
+    return "".join(m if of else f"[U+{ord(m):04X}]" for m, of in zip(marks, known, strict=True))
 
 
 def render_markdown(table: Table) -> str:
@@ -266,7 +260,6 @@ def _document(title: str, tables: Sequence[Table], figures: Sequence[FigureFile]
 REPORT, FIGURES, TABLES = "report.html", "figures.csv", "tables.md"
 """What stands in every folder: the page, and the tables of contents of figures and tables."""
 ENDINGS = ("svg", "pdf", "png")
-MOST_LETTERS = 60  # of task and model in the name of a file
 OURS = {
     FIGURES: r"(evaluation-[0-9]+-[a-z0-9-]+|forest-[0-9]+)\.(svg|pdf|png)",
     TABLES: r"(verdicts|(results|answers|scores)-[0-9]+)\.(md|tex|csv)",
@@ -319,27 +312,17 @@ def write_figures(evaluations: Sequence[EvaluationReport], folder: Path) -> list
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["file", "task", "model", "title", "caption"])
     for evaluation, figure in all_figures(evaluations):
-        stem = figure.key
-        if evaluation is not None and len(evaluations) > 1:
-            stem = _named_key(figure.key, evaluation)
         for ending in ENDINGS:
-            name = f"{stem}.{ending}"
+            name = f"{figure.key}.{ending}"
             save_plot(figure.draw, folder / name, size=figure.size, salt=figure.key)
             written.append(name)
         of_evaluation = (
             ("", "") if evaluation is None else (clean(evaluation.task), clean(evaluation.model))
         )
-        cells = [stem, *of_evaluation, figure.title, figure.caption]
+        cells = [figure.key, *of_evaluation, figure.title, figure.caption]
         table.writerow(map(spreadsheet_safe, cells))
     (folder / FIGURES).write_text(text.getvalue(), encoding="utf-8")
     return [*written, FIGURES]
-
-
-def _named_key(key: str, evaluation: EvaluationReport) -> str:
-    """Put task and model into the name of a figure's files, as far as any file system has them."""
-    of, number, what = key.split("-", 2)
-    plain = re.sub(r"[^a-z0-9]+", "-", f"{evaluation.task} {evaluation.model}".lower())
-    return "-".join(filter(None, [of, number, plain.strip("-")[:MOST_LETTERS].strip("-"), what]))
 
 
 def table_files(evaluations: Sequence[EvaluationReport]) -> dict[str, str]:

@@ -40,8 +40,8 @@ from coherence.report.evaluation import (
     FEW,
     EvaluationReport,
     evaluation_key,
-    little_sentence,
     moves_sentence,
+    stillness,
 )
 from coherence.report.json import command
 from coherence.report.next_steps import next_step
@@ -212,9 +212,10 @@ def _moves(evaluation: EvaluationReport) -> Iterator[Part]:
     """Yield how far beliefs, truth and choices vary."""
     if moves := moves_sentence(evaluation.variation):
         yield Paragraph(capitalised(moves))
-    little = little_sentence(evaluation.variation)
-    if little and not evaluation.verdict.says_variation:  # else the verdict says so itself
-        yield Paragraph(little, Look.STRONG)
+    # Else the verdict says so itself.
+    if (varies := evaluation.variation) and varies.little and not evaluation.verdict.says_variation:
+        said = f"{stillness(varies)} Tests of belief against choice can see little here."
+        yield Paragraph(said, Look.STRONG)
 
 
 def _overview(

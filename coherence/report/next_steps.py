@@ -7,7 +7,7 @@ typed as it stands.
 from coherence.checks.persons import FEWEST_CASES, FEWEST_OF_STATE
 from coherence.checks.scores import ScoresResult
 from coherence.inputs import MIN_CONTEXTS
-from coherence.report.evaluation import EvaluationReport, Step, little_sentence
+from coherence.report.evaluation import EvaluationReport, Step
 from coherence.report.wording import clean
 from coherence.result import CheckResult, Outcome
 from coherence.runs.notes import Code
@@ -116,7 +116,7 @@ def vary_if_still(evaluation: EvaluationReport) -> Step:
     """Return nothing but where little varies: how many cases an effect takes is not asked."""
     if (first := _too_little(evaluation)) is not None:
         return first
-    return ANOTHER_WAY if little_sentence(evaluation.variation) else Step()
+    return ANOTHER_WAY if evaluation.variation and evaluation.variation.little else Step()
 
 
 def sharper(evaluation: EvaluationReport) -> Step:
@@ -132,7 +132,7 @@ def plan(evaluation: EvaluationReport) -> Step:
         return Step("Ask for an answer in every case, so that no truth follows from the choice.")
     if (first := _too_little(evaluation)) is not None:
         return first
-    if little_sentence(evaluation.variation):
+    if evaluation.variation and evaluation.variation.little:
         return ANOTHER_WAY
     if evaluation.primary is not None and evaluation.primary.hides_all:
         return sharper(evaluation)

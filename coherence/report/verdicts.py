@@ -111,7 +111,7 @@ class VerdictInput:
     def still(self) -> bool:
         """Whether choices or beliefs hardly vary, and nothing is seen in spite of it."""
         moves = self.evaluation.variation
-        return moves is not None and (moves.one_sided or moves.narrow) and not self.rejected
+        return moves is not None and moves.little and not self.rejected
 
     def rejects_as_exact(self) -> bool:
         """Whether the direction alone rejects, reports taken as exact."""
@@ -216,18 +216,16 @@ def sentence(verdict: Verdict, facts: VerdictInput) -> str:
 
 
 def _leaked(facts: VerdictInput) -> str:
-    leak = facts.leak
-    assert leak is not None
+    pvalue = facts.leak.pvalue if facts.leak else None
     return (
         "Its answers know the truth itself: at the same exact posterior they go with the realised "
-        f"state, of which the evidence says no more ({_p(leak.pvalue)}). "
+        f"state, of which the evidence says no more ({_p(pvalue)}). "
         "Look for answers in the prompt, contamination, or rows that were joined wrongly."
     )
 
 
 def _reason(facts: VerdictInput) -> str:
-    assert facts.primary is not None
-    return clean(facts.primary.reason)
+    return clean(facts.found.reason)
 
 
 def _still(facts: VerdictInput) -> str:
@@ -300,24 +298,21 @@ def _turning(facts: VerdictInput) -> str:
 
 
 def _explained(facts: VerdictInput) -> str:
-    assert facts.primary is not None
     differ = facts.found.reports == Reports.DIFFER
     what = "the spread of its reports" if differ else "the rounding of its reports"
     return (
         f"It looks as if it acted on more than it says, but {what} can explain it: the test that "
-        f"allows for it does not reject ({_p(facts.primary.pvalue)}).{_compatible(facts)}"
+        f"allows for it does not reject ({_p(facts.found.pvalue)}).{_compatible(facts)}"
     )
 
 
 def _within(facts: VerdictInput) -> str:
-    assert facts.primary is not None
     assert facts.evaluation.margin is not None
-    return held_against(facts.primary, facts.evaluation.margin)
+    return held_against(facts.found, facts.evaluation.margin)
 
 
 def _not_following(facts: VerdictInput) -> str:
-    assert facts.primary is not None
-    slope = facts.primary.also[SLOPE]
+    slope = facts.found.also[SLOPE]
     between = Interval(slope.low, slope.high)
     if math.isnan(slope.value):
         return f"Its choices are not seen to follow its beliefs: {slope.reason}."
@@ -335,8 +330,7 @@ def _no_evidence(facts: VerdictInput) -> str:
 
 def _points(facts: VerdictInput) -> str:
     """Name the difference in points, with its interval."""
-    result = facts.primary
-    assert result is not None
+    result = facts.found
     pvalue = _p(result.pvalue)
     if facts.turns:
         return (
@@ -362,7 +356,7 @@ def _points(facts: VerdictInput) -> str:
 
 
 def _unsaid(facts: VerdictInput) -> str:
-    share: Estimate | None = facts.primary.also.get(SHARE) if facts.primary else None
+    share: Estimate | None = facts.found.also.get(SHARE)
     if share is None or math.isnan(share.value):
         return ""
     return (
@@ -373,8 +367,7 @@ def _unsaid(facts: VerdictInput) -> str:
 
 def _compatible(facts: VerdictInput) -> str:
     """Say which effects are compatible with the data."""
-    result = facts.primary
-    assert result is not None
+    result = facts.found
     if result.interval is None or math.isnan(result.interval.high):
         if reason := clean(result.reason):
             return f" {capitalised(reason)}."
@@ -631,7 +624,8 @@ def smallest_margin(result: CheckResult) -> float:
     plain = result.also.get(PLAIN)
     if plain is None or math.isnan(plain.value):
         return math.nan
-    return float(result.details[["plain_low", "plain_high"]].abs().max(axis=None))
+    ends = result.details[["plain_low", "plain_high"]].dropna()
+    return float(ends.abs().to_numpy().max())
 
 
 def held_against(result: CheckResult, margin: float) -> str:
