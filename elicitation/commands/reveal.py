@@ -33,10 +33,10 @@ class RevealOptions(BatteryOptions):
     command: ClassVar[str] = "reveal"
     title: ClassVar[str] = "Revealed beliefs"
     written: ClassVar[str] = (
-        r"(summary|scores|beliefs|influence|orders|stated|stated_errors|misses|bets)\.csv"
+        r"(summary|scores|beliefs|influence|orders|stated|stated_errors|bets)\.csv"
         r"|(outcomes|previous|orders)\.png|runs\.parquet|results\.json|report\.html"
     )
-    earlier: ClassVar[str] = r"(revealed-[a-z]+|misses)\.(md|tex|csv)"
+    earlier: ClassVar[str] = r"revealed-[a-z]+\.(md|tex|csv)"
 
     # Texts are continued, and questions with options go through the model's own template.
     left_out: ClassVar[tuple[str, ...]] = (
@@ -190,21 +190,14 @@ where NAME=A,B  keep settings whose scenario, variant, n, faces, bias, observati
                 "influence": measures.previous_influences(beliefs),
                 "orders": measures.order_preferences(beliefs),
             }
-        if stated is not None and beliefs is not None:
-            tables["misses"] = measures.compare_misses(beliefs, stated)
         if bets is not None:
             tables["bets"] = measures.score_wagers(bets)
-        misses = tables.get("misses")
-        distances = tables.get("summary")
-        total = None if misses is None else misses[misses["group"] == measures.ALL]
-        texts = [
-            shown.render_tables(shown.revealed_tables(distances, errors, total)),
-            shown.render_sources(tables),
-        ]
+        paper = shown.revealed_tables(tables.get("summary"), errors)
+        texts = [shown.render_tables(paper), shown.render_sources(tables)]
         results = Results(
             {f"{name}.csv": table for name, table in tables.items()},
             "\n\n".join(filter(None, texts)),
-            paper=shown.revealed_tables(distances, errors, misses),
+            paper=paper,
         )
         if beliefs is not None:
             results.figures = partial(shown.write_figures, beliefs)

@@ -12,16 +12,14 @@ renormalised over the outcomes here, and how probable the outcomes were at all s
 the answer mass. The settings of a grid are all there are, while its wordings stand for many others:
 intervals are over wordings.
 
-The paper sets a distance between distributions beside the probability of a wrong letter (its
-figures 3 to 6), which are different measures. Both ways of asking give the outcome that the stated
-question is about a probability, and `compare_misses` compares its distance from the true one.
+As in the paper (its figures 3 to 6), a distance between distributions stands beside the probability
+of a wrong letter, which are different measures.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -401,90 +399,3 @@ def score_wagers(wagers: pd.DataFrame) -> pd.DataFrame:
     gain = wagers["share"] * edge
     # Who knows the truth takes the bets that gain, and no others.
     return wagers.assign(gain=gain, loss=edge.clip(lower=0) - gain)
-
-
-ALL = "all settings"
-COLUMNS = (
-    *("source", "scenario", "group", "n_settings", "n_wordings"),
-    *("revealed_miss", "revealed_low", "revealed_high", "revealed_uniform"),
-    *("stated_miss", "stated_least", "stated_most", "stated_guess"),
-    *("difference", "low", "high", "answer_mass"),
-)
-
-
-def compare_misses(beliefs: pd.DataFrame, stated: pd.DataFrame) -> pd.DataFrame:
-    """Compare the revealed probability of the outcome that was asked about with the stated one."""
-    answers = _stated_misses(stated)
-    revealed = _revealed_misses(beliefs, stated)
-    keys = ["source", "setting"]
-    of_setting = answers.groupby(keys, sort=False, as_index=False).agg(
-        stated=("miss", "mean"), guess=("guess", "mean"), mass=("mass", "mean")
-    )
-    both = revealed.merge(of_setting, on=keys)
-    rows = []
-    for source, of_source in both.groupby("source", sort=False):
-        parts = [(str(name), part) for name, part in of_source.groupby("group", sort=False)]
-        for group, part in [*parts, (ALL, of_source)]:
-            rotations = answers[
-                (answers["source"] == source) & answers["setting"].isin(set(part["setting"]))
-            ]
-            scenario = "" if group == ALL else part["scenario"].iloc[0]
-            rows.append(_row(str(source), scenario, group, part, rotations))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _probability(option: object) -> float:
-    try:
-        return float(Fraction(str(option).strip()))
-    except (ValueError, ZeroDivisionError):
-        raise InputError(
-            f"option must be a probability such as 0.25 or 1/4; received {option!r}. Correct the "
-            "table of stated answers."
-        ) from None
-
-
-def _stated_misses(stated: pd.DataFrame) -> pd.DataFrame:
-    """Return the expected distance of every rotation of a stated question."""
-    value = stated["option"].map(_probability)
-    truth = value.where(stated["correct"].astype(bool))
-    keys = ["source", "setting"]
-    truth = truth.groupby([stated[key] for key in keys]).transform("max")
-    away = (value - truth).abs()
-    table = stated[[*keys, "rotation", "mass"]].assign(guess=away, weighted=stated["mass"] * away)
-    by_rotation = table.groupby([*keys, "rotation"], sort=False)
-    # A letter of which the probability is not known leaves the whole rotation unread.
-    sums = by_rotation[["mass", "weighted"]].sum(min_count=1)
-    unread = (by_rotation["mass"].count() < by_rotation.size()) | ~(sums["mass"] > 0)
-    # Without one of the orders a liking for a letter would no longer average out.
-    whole = ~unread.groupby(level=keys, sort=False).transform("any")
-    read = sums.assign(miss=sums["weighted"] / sums["mass"], guess=by_rotation["guess"].mean())
-    return read[whole].reset_index()
-
-
-def _revealed_misses(beliefs: pd.DataFrame, stated: pd.DataFrame) -> pd.DataFrame:
-    """Return the distance of every wording of a text whose setting was asked for as well."""
-    table = _with_beliefs(beliefs)
-    table["miss"] = (table["belief"] - table["truth"]).abs()
-    table["uniform"] = (1 / table["n_outcomes"] - table["truth"]).abs()
-    asked = stated[["source", "setting", "outcome"]].astype({"outcome": str}).drop_duplicates()
-    table = table[[*NAMES, "outcome", "miss", "uniform"]].dropna(subset="miss")
-    return table.merge(asked, on=["source", "setting", "outcome"])
-
-
-def _row(
-    source: str, scenario: object, group: str, part: pd.DataFrame, rotations: pd.DataFrame
-) -> tuple[object, ...]:
-    of_wordings = part.groupby("wording", sort=False)
-    misses = of_wordings["miss"].mean().to_numpy(dtype=np.float64)
-    revealed, _, low, high = over_wordings(misses, 0.0, 1.0)
-    stated = part.drop_duplicates("setting")["stated"].mean()
-    gaps = (part["miss"] - part["stated"]).groupby(part["wording"], sort=False).mean()
-    difference, _, least, most = over_wordings(gaps.to_numpy(dtype=np.float64), -1.0, 1.0)
-    by_rotation = rotations.groupby("rotation")["miss"].mean()
-    settings = part.drop_duplicates("setting")
-    return (
-        *(source, scenario, group, len(settings), len(misses)),
-        *(revealed, low, high, settings["uniform"].mean()),
-        *(stated, by_rotation.min(), by_rotation.max(), settings["guess"].mean()),
-        *(difference, least, most, settings["mass"].mean()),
-    )

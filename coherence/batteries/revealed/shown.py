@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from coherence.batteries.revealed.scores import ALL
 from coherence.inputs import Floats, require
 from coherence.plots.style import (
     FAINT,
@@ -50,16 +49,6 @@ METRICS = {"chebyshev": "Chebyshev", "l1": "L1", "symmetric_kl": "symmetric KL, 
 _LITTLE = 0.5  # of the probability: below it a model would rather say something else
 _NOT_READ = "No belief was read: the outcomes had no probability, or one of them was not given."
 _NOT_ASKED = "No stated answer was asked for, or read, in this group."
-_MISSES = (
-    label("source"),
-    label("group", "setting"),
-    count("n_settings", "settings"),
-    Column("revealed_miss", "revealed", ends=("revealed_low", "revealed_high")),
-    Column("stated_miss", "stated", exact={"least": "stated_least", "most": "stated_most"}),
-    Column("difference", "revealed - stated", ends=("low", "high")),
-    Column("revealed_uniform", "outcomes alike"),
-    Column("stated_guess", "letter at random"),
-)
 _MEAN = Column(
     "mean",
     exact={"sd": "sd_wordings"}
@@ -67,21 +56,12 @@ _MEAN = Column(
     why=_NOT_READ,
 )
 _ERROR = Column("error", exact={"answer_mass": "mass", "n_settings": "n"}, why=_NOT_ASKED)
-_MISSES_CAPTION = (
-    "Mean distance from the truth of the probability of the outcome that the stated "
-    "question asks about, over settings read both ways: in the revealed belief, in the "
-    "stated answer (expected over the four options), and their difference, below 0 where "
-    "the revealed belief is nearer. Brackets: 95% t intervals with the wordings of the "
-    "revealed belief as a sample. The last columns are those of who knows nothing."
-)
 
 
 def revealed_tables(
-    summary: pd.DataFrame | None,
-    errors: pd.DataFrame | None = None,
-    misses: pd.DataFrame | None = None,
+    summary: pd.DataFrame | None, errors: pd.DataFrame | None = None
 ) -> list[Table]:
-    """Lay out distances from the truth, a table per scenario, and both ways of asking beside."""
+    """Lay out distances from the truth, a table per scenario, with stated answers beside them."""
     shown = None if summary is None else summary[summary["metric"].isin(METRICS)]
     present = [table for table in (shown, errors) if table is not None]
     scenarios = dict.fromkeys(name for table in present for name in table["scenario"])
@@ -90,17 +70,6 @@ def revealed_tables(
         parts = [table[table["scenario"] == scenario] for table in present]
         groups = list(dict.fromkeys(name for part in parts for name in part["group"]))
         tables.append(_distances(scenario, groups, shown, errors))
-    if misses is not None and len(misses):
-        tables.append(
-            build_table(
-                misses.to_dict("records"),
-                _MISSES,
-                name="misses",
-                title="Revealed belief beside stated answer, on one scale",
-                caption=_MISSES_CAPTION,
-                n_last=0 if (misses["group"] == ALL).sum() > 1 else 1,
-            )
-        )
     return tables
 
 

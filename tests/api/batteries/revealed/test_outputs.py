@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from coherence import InputError
 from coherence.batteries import score_beliefs, summarise_scores
-from coherence.batteries.revealed.scores import compare_misses, score_stated
+from coherence.batteries.revealed.scores import score_stated
 from coherence.batteries.revealed.shown import (
     plot_orders,
     plot_outcomes,
@@ -66,7 +66,7 @@ def answers():
 @pytest.fixture(scope="module")
 def tables(asked, answers):
     summary = summarise_scores(score_beliefs(asked))
-    return revealed_tables(summary, score_stated(answers), compare_misses(asked, answers))
+    return revealed_tables(summary, score_stated(answers))
 
 
 def csv_of(table):
@@ -87,16 +87,6 @@ def test_distances_are_means_over_settings_then_wordings(tables, asked, answers)
     errors = score_stated(answers).groupby("group")["stated_error"].mean()
     shown = table[f"stated.{SOURCES[1]}"].dropna()
     pd.testing.assert_series_equal(shown, errors, check_names=False)
-
-
-def test_both_ways_of_asking_stand_in_a_table_of_their_own(tables, asked, answers):
-    assert [table.name for table in tables] == ["revealed-dice", "misses"]
-    table = csv_of(tables[1])
-    misses = compare_misses(asked, answers)
-    for name in ("revealed_miss", "stated_miss", "difference", "revealed_uniform", "stated_guess"):
-        np.testing.assert_array_equal(table[name], misses[name])
-    np.testing.assert_array_equal(table["difference.low"], misses["low"])
-    assert tables[1].n_last == 1
 
 
 def test_figures_are_written(tmp_path):

@@ -5,13 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from coherence import InputError
 from coherence.batteries import belief_distance, score_beliefs, summarise_scores
 from coherence.batteries.revealed.scores import (
-    ALL,
-    compare_misses,
     order_preferences,
     previous_influences,
     score_stated,
@@ -133,45 +130,6 @@ def test_preferences_name_the_first_option_of_the_alphabet():
         assert row["truth"] == 0.3
         assert (row["position"], row["label"]) == pytest.approx((0.25, 0.2))
         assert preferences.loc["c", ["position", "label"]].tolist() == pytest.approx([0, 0.5])
-
-
-@pytest.fixture
-def table():
-    truth = [0.25, 0.75]
-    return pd.concat(
-        [
-            beliefs("s", "a", [0.2, 0.2], truth),  # .5 for the outcome "1": .25 off
-            beliefs("s", "b", [0.35, 0.65], truth),  # .1 off
-            beliefs("t", "a", [0.1, 0.3], truth),  # exact
-            beliefs("t", "b", [0.0, 1.0], truth),  # .25 off
-        ],
-        ignore_index=True,
-    )
-
-
-def test_distances_are_those_of_a_hand_calculation(table):
-    """Stated, s: half on the truth and half on 1/2, .125 off; t: all on 3/4, .5 off."""
-    both = pd.concat([stated("s", [0.1, 0.1, 0, 0]), stated("t", [0, 0, 0.02, 0])])
-    (row, total) = compare_misses(table, both).to_dict("records")
-    assert (row["group"], total["group"]) == ("g", ALL)
-    wordings = np.array([(0.25 + 0) / 2, (0.1 + 0.25) / 2])
-    reach = stats.t.ppf(0.975, 1) * wordings.std(ddof=1) / math.sqrt(2)
-    assert row["revealed_miss"] == pytest.approx(wordings.mean())
-    assert row["revealed_low"] == pytest.approx(max(wordings.mean() - reach, 0))
-    assert row["stated_miss"] == pytest.approx((0.125 + 0.5) / 2)
-    assert row["stated_least"] == row["stated_most"] == pytest.approx(row["stated_miss"])
-    gaps = wordings - (0.125 + 0.5) / 2
-    assert row["difference"] == pytest.approx(gaps.mean())
-    assert row["high"] == pytest.approx(gaps.mean() + reach)
-    assert row["revealed_uniform"] == pytest.approx(0.25)
-    assert row["stated_guess"] == pytest.approx((0 + 0.25 + 0.5 + 0.125) / 4)
-    assert (row["n_settings"], row["n_wordings"]) == (2, 2)
-    assert row["answer_mass"] == pytest.approx((0.2 + 0.02) / 2)
-
-
-def test_an_option_that_is_no_number_is_named(table):
-    with pytest.raises(InputError, match="option must be a probability .* received 'often'"):
-        compare_misses(table, stated("s", [1] * 4, options=("often", "1/2", "0.3", "1")))
 
 
 # Distances of beliefs: the published cells, by hand, and invariances.
