@@ -21,27 +21,27 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 34_171,
+    "coherence": 34_008,
     "coherence/analysis": 3_650,
-    "coherence/batteries": 4_063,
+    "coherence/batteries": 3_943,
     "coherence/checks": 6_311,
     "coherence/cli": 1_594,
     "coherence/decoding": 994,
     "coherence/plots": 1_473,
-    "coherence/report": 4_661,
+    "coherence/report": 4_618,
     "coherence/runs": 5_557,
     "coherence/statistics": 3_956,
-    "elicitation": 14_440,
+    "elicitation": 14_433,
     "elicitation/asking": 1_291,
     "elicitation/batteries": 2_260,
-    "elicitation/commands": 1_391,
+    "elicitation/commands": 1_384,
     "elicitation/models": 3_694,
     "elicitation/questions": 1_973,
     "elicitation/spelling": 791,
     "elicitation/training": 1_016,
     "bayesnets": 4_981,
     "benchmarks": 5_933,
-    "tests": 25_896,
+    "tests": 25_845,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* coherence/batteries/*/shown.py "
