@@ -145,6 +145,8 @@ def test_weights_lapses_heaps_and_drift_are_those_of_the_parameters():
     heaped = AGENTS["heaping"].report(rng.uniform(0.4, 0.6, 20_000), "standard", rng)
     tenths = np.isclose(heaped * 10, np.round(heaped * 10))
     assert np.mean(tenths) == pytest.approx(0.75, abs=0.02)  # half, and half of the others
+    fine = AGENTS["noisy"].with_parameters(grid=0.0).report(belief, "standard", rng)
+    assert len(np.unique(fine)) > len(belief) / 2
     runs = simulate(rational.with_parameters(drift=0.2), n_contexts=400, n_reps=5, rng=1)
     means = runs[runs["z_state"].isna()].groupby("rep")["p"].mean()
     # What ends at 0 and 1 drifts less.

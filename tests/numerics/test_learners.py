@@ -21,6 +21,13 @@ def test_losses_are_mixed_with_the_uniform_distribution():
     np.testing.assert_allclose(losses, -np.log([9 / 10, 1 / 10, 7 / 10]))
 
 
+def test_labels_stand_by_the_mean_belief_where_they_occur():
+    rng = np.random.default_rng(1)
+    share, belief = rng.dirichlet(np.ones(5), 40), rng.random(40)
+    means = [np.average(belief, weights=column) for column in share.T]
+    assert trees._by_belief(share, belief).tolist() == np.argsort(means).tolist()
+
+
 def choices(n_contexts=12, n_reps=3, actions=3):
     rng = np.random.default_rng(0)
     context = np.repeat(np.arange(n_contexts), n_reps)

@@ -63,6 +63,14 @@ def test_same_seed_same_bytes_for_any_number_of_jobs_and_same_numbers_for_fewer_
     pd.testing.assert_frame_equal(everything.loc[alone.index], alone)
 
 
+def test_a_reference_is_analysed_as_if_it_had_the_usual_name():
+    runs = simulate("noisy", n_contexts=30, n_reps=2, prompts=["standard", "mse"], rng=1)
+    turned = runs.assign(prompt=runs["prompt"].map({"standard": "mse", "mse": "standard"}))
+    one = analyze(turned, checks=["calibration"], reference="mse", rng=1)
+    other = analyze(runs, checks=["calibration"], rng=1)
+    pd.testing.assert_frame_equal(one.results, other.results)
+
+
 def in_states(asked, first, second):
     """The same beliefs, one column per state; the first column is that of the second state."""
     columns = {f"p_{second}": asked["p"], f"p_{first}": 1 - asked["p"]}

@@ -29,11 +29,7 @@ from tests.api.importing.conftest import (
         ("a.eval", "no zip at all", "no Inspect log.*zip"),
         ("a.json", "{", "is not JSON"),
         ("a.json", "[{}]", "not a log of inspect or lm-eval.*: coherence analyze .*a.json"),
-        (
-            "a.json",
-            '{"eval": "x", "rows": [1, 2]}',
-            "must be a JSON array of objects",
-        ),
+        ("a.json", '{"eval": "x", "rows": [1, 2]}', "must be a JSON array of objects"),
         ("a.json", '{"eval": {}}', "no Inspect log"),
         ("a.json", HEADER, "the log has no answer: 0 of 0 samples are in the log"),
         ("a.json", "[" * 100_000, "nested too deeply"),

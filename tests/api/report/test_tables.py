@@ -3,8 +3,10 @@ a name be code."""
 
 import csv
 import io
+import itertools
 import math
 import re
+from string import ascii_lowercase
 
 import pytest
 
@@ -33,6 +35,13 @@ from coherence.report.page import render_table
 from coherence.report.screen import render_parts
 
 NASTY = "a|b & <script>_x_</script> $1$ 50% #2 {y} ~z^ \\end{table} `c` [l](javascript:1)\n\x1b[31m"
+
+
+def test_marks_of_footnotes_go_on_behind_z():
+    column = Column("x", "x", make=lambda row: Cell("1", note=f"note {row}"))
+    pairs = map("".join, itertools.product(ascii_lowercase, repeat=2))
+    marks = list(build_table(range(728), [column]).notes.values())
+    assert marks == [*ascii_lowercase, *pairs, *(f"aa{letter}" for letter in ascii_lowercase)]
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, SchemaError, analyze, read_runs, simulate, write_runs
+from coherence import InputError, SchemaError, analyze, read_runs, simulate
 from coherence.cli.main import main
 from coherence.runs.read import validate_runs
 from coherence.statistics.pvalues import calibration_pvalue
@@ -17,17 +17,6 @@ def asked(**columns):
     table |= {"order": [None, "event", "lottery"], "theta": 1}
     table |= {"truth_kind": "drawn", "status": "ok"}
     return pd.DataFrame({**table, **columns}, index=range(3))
-
-
-@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
-def test_levels_come_back_from_every_format(tmp_path, ending):
-    path = tmp_path / f"runs.{ending}"
-    write_runs(asked(rep=0), path)  # one rep: the level tells the questions apart
-    runs = read_runs(path)
-    assert runs["level"].tolist()[1:] == [0.15, 0.85]
-    assert runs["frame"].tolist()[1:] == ["event", "complement"]
-    assert runs["order"].tolist()[1:] == ["event", "lottery"]
-    assert runs[["level", "frame", "order"]].iloc[0].isna().all()
 
 
 @pytest.mark.parametrize(

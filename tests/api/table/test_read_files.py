@@ -57,7 +57,7 @@ def test_what_is_written_is_read_again(tmp_path_factory, ending, labels, raw, p)
     table = pd.DataFrame({"p": p, "theta": 1, "action": labels, "raw_belief": raw[: len(labels)]})
     runs = read_runs(table)
     try:
-        write_runs(runs, path)
+        write_runs(runs.set_index(runs.index + 7), path)
     except InputError as error:  # NA among numbers, which a reader of CSV takes for R's
         assert ending == "csv" and "'NA'" in str(error) and "NA" in (*labels, *raw)  # noqa: PT017, PT018
         return

@@ -198,11 +198,16 @@ FAULTS = (
 
 
 def test_every_fault_of_a_table_comes_at_once():
-    contexts, questions = ["a", "a", None, "d"], ["ok", "", 3, "ok"]
-    faulty = pd.DataFrame({"context": contexts, "belief_question": questions})
-    options = ["yes", "yes|Yes", ("a", "b\nc"), 5]
-    faulty = faulty.assign(action_question=list("xyzw"), options=options, truth=[0, 1, 0, 1])
-    faulty["p_true"] = [0.5, 1.5, "high", 1]
+    faulty = pd.DataFrame({"context": ["a", "a", None], "belief_question": ["ok", "", 3]})
+    faulty = faulty.assign(action_question=list("xyz"), options="yes", truth=[0, 1, 0])
+    faulty["p_true"] = [0.5, 1.5, "high"]
     with pytest.raises(InputError) as caught:
         plan_own_questions(faulty, Design())
     assert [part for part in FAULTS if part not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize("options", [5, "yes|Yes", "a|", ("a", "b\nc"), "a|b\rc", "a|" + "b" * 201])
+def test_options_are_lines_that_differ(options):
+    row = {"context": "a", "belief_question": "?", "action_question": "?", "options": options}
+    with pytest.raises(InputError, match="two or more different options"):
+        plan_own_questions(pd.DataFrame([row]), Design())
