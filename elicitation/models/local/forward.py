@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, takewhile
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import psutil
@@ -419,9 +419,7 @@ _STEP = 64  # a length is compared at the next multiple of it, and every shorter
 # Tokens that both texts begin with: so many that what is padded behind them comes into the next
 # chunk of 16.
 _COMMON = 28
-# What follows the long and the short text, a token a letter. The short one divides, and leaves the
-# batch while the other goes on, since what is little at first is more with every token.
-_PATHS = (("abceadbaecdb",), ("abcead", "abd"))
+_LONGEST_PATH = 12  # tokens read on behind a text: what is little at first is more with every one
 _PADDED = ReadingMode(takes_trees=False)
 _WAYS = (ReadingMode(), _PADDED, replace(_PADDED, steps_by_whole_mask=False))
 _IS_WINDOW = re.compile(r"window|chunk|block_size|local_att|index_topk")
@@ -444,14 +442,13 @@ class NetworkReading:
         size = max(1, -(-n_tokens // _STEP)) * _STEP
         if self.window is not None and n_tokens < self.window:
             size = min(size, self.window - 1)
-        size = size if self.context is None else min(size, self.context)
+        size = min(size, self.context or size)
         self.check()
-        with _looking():
-            # What is right at a length is right at shorter ones.
-            if any(at > size and way.takes_trees for at, way in self.found.items()):
-                return replace(_WAYS[0], window=self.window)
-            if size not in self.found:
-                self.found[size] = replace(self._compare(size), window=self.window)
+        # What is right at a length is right at shorter ones.
+        if any(at > size and way.takes_trees for at, way in self.found.items()):
+            return replace(_WAYS[0], window=self.window)
+        if size not in self.found:
+            self.found[size] = replace(self._compare(size), window=self.window)
         return self.found[size]
 
     def check(self) -> None:
@@ -463,11 +460,8 @@ class NetworkReading:
                 f"{self.name} is in training mode, in which its numbers are drawn anew each time. "
                 "Call network.eval() first."
             )
-        try:
-            with _looking():
-                causal = _is_causal(self.network)
-        except Exception as error:
-            self._refuse(error, _COMMON)
+        with self._looking():
+            causal = _is_causal(self.network)
         if not causal:
             raise InputError(
                 f"{self.name} is a masked language model, or another that reads what follows: the "
@@ -478,21 +472,11 @@ class NetworkReading:
 
     def _compare(self, n_tokens: int) -> ReadingMode:
         """Return the fastest way that gives what plain passes give; say where there is none."""
-        quantized = getattr(network_within(self.network), "is_quantized", False)
-        precisely = self.network.dtype == torch.float32 and not quantized
-        for bound in (_GAP,) if precisely else (None,) if quantized else (_GAP, None):
-            try:
-                with _single_precision(self.network, bound is not None):
-                    comparison = _Comparison(self.network, n_tokens, bound)
-                    # In half precision a window that is exceeded by little would not show.
-                    ways = _WAYS[self.window is not None and n_tokens >= self.window :]
-                    right = next(filter(comparison.is_right, ways), ALONE)
-            except Exception as error:
-                if bound is None or precisely:
-                    self._refuse(error, n_tokens)
-            else:
-                break
-        if not right.batched and not any(not way.batched for way in self.found.values()):
+        # In half precision a window that is exceeded by little would not show.
+        ways = _WAYS[self.window is not None and n_tokens >= self.window :]
+        with self._looking(), _single_precision(self.network) as precisely:
+            right = _fastest(self.network, ways, n_tokens, precisely=precisely)
+        if not right.batched and all(way.batched for way in self.found.values()):
             logger.warning(
                 "%s gives other numbers in a batch or with a cache than by itself. Its texts are "
                 "read one at a time, from the beginning for every token: right, and slower.",
@@ -500,25 +484,19 @@ class NetworkReading:
             )
         return right
 
-    def _refuse(self, error: Exception, n_tokens: int) -> NoReturn:
-        """Say in a line why a text by itself cannot be read."""
-        if is_out_of_memory(error):
-            raise CoherenceError(
-                f"memory does not suffice for a text of {n_tokens} tokens. "
-                "Use a smaller model or dtype."
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
+        """Look quietly; say in a line why a text by itself cannot be read."""
+        try:
+            with quiet_transformers(), torch.inference_mode(False), torch.no_grad():
+                yield
+        except Exception as error:
+            if isinstance(error, CoherenceError) or is_out_of_memory(error):
+                raise
+            raise InputError(
+                f"{self.name} cannot be asked: a text by itself, without padding or cache, ends in "
+                f"{type(error).__name__}: {' '.join(str(error).split())[:200]}. Use another model."
             ) from error
-        if isinstance(error, CoherenceError):
-            raise error
-        raise InputError(
-            f"{self.name} cannot be asked: a text by itself, without padding or cache, ends in "
-            f"{type(error).__name__}: {' '.join(str(error).split())[:200]}. Use another model."
-        ) from error
-
-
-@contextmanager
-def _looking() -> Iterator[None]:
-    with quiet_transformers(), torch.inference_mode(False), torch.no_grad():
-        yield
 
 
 def least_window(network: Any) -> int | None:
@@ -544,7 +522,7 @@ def _is_causal(network: Any) -> bool:
         embedded.append(output.detach().requires_grad_())
         return embedded[-1].clone()  # which some scale in place
 
-    (tokens, *_), _ = _sample(network, min(_COMMON, context_size(network) or _COMMON))
+    tokens = _sample(network, min(_COMMON, context_size(network) or _COMMON))[0][0]
     hook = network.get_input_embeddings().register_forward_hook(keep)
     try:
         with torch.enable_grad():
@@ -557,110 +535,110 @@ def _is_causal(network: Any) -> bool:
     finally:
         hook.remove()
     # Kernels that have no derivative: by the numbers, then.
-    first, second = (
-        plain_logits(network, [*tokens[:-1], last])[:-1].float().log_softmax(-1)
-        for last in (tokens[-1], tokens[0])
-    )
-    return bool((first - second).nan_to_num().abs().max() < _GAP_OF_HALF)
+    first, second = (plain_logits(network, [*tokens[:-1], last])[:-1] for last in tokens[:2])
+    return not _gap(first, second) > _GAP_OF_HALF
 
 
 @contextmanager
-def _single_precision(network: Any, wanted: bool) -> Iterator[None]:
-    """Have weights in single precision meanwhile, which loses nothing there and back."""
-    tensors = [*network.parameters(), *network.buffers()] if wanted else []
+def _single_precision(network: Any) -> Iterator[bool]:
+    """Have weights in single precision meanwhile, where they fit; return whether they are in it.
+
+    It loses nothing there and back.
+    """
+    tensors = (*network.parameters(), *network.buffers())
     kept = [(each, each.data) for each in tensors if each.dtype in (torch.bfloat16, torch.float16)]
-    needed = 4 * sum(data.numel() for _, data in kept)
     on_gpu = any(data.is_cuda for _, data in kept)
     free = torch.cuda.mem_get_info()[0] if on_gpu else psutil.virtual_memory().available
-    if 2 * needed > free:  # a processor without memory ends the program, with no error to catch
-        raise MemoryError
+    quantized = getattr(network_within(network), "is_quantized", False)
+    # A processor without memory ends the program, with no error to catch.
+    fits = 8 * sum(data.numel() for _, data in kept) <= free and not quantized
     try:
-        for tensor, data in kept:
+        for tensor, data in kept if fits else ():
             tensor.data = data.float()
-        yield
+        yield fits
     finally:
         for tensor, data in kept:
             tensor.data = data
 
 
-class _Comparison:
-    """What a network says of two texts when they are read by themselves, and otherwise."""
+def _fastest(
+    network: Any, ways: Sequence[ReadingMode], n_tokens: int, *, precisely: bool
+) -> ReadingMode:
+    """Return the first way of reading that gives what the texts by themselves give, or `ALONE`."""
+    texts, paths = _sample(network, n_tokens)
+    plain: dict[tuple[int, Tokens], torch.Tensor] = {}  # after a text and what follows it
+    for row, path in ((row, path) for row, of_text in enumerate(paths) for path in of_text):
+        logits = plain_logits(network, [*texts[row], *path], last=len(path) + 1)
+        require_numbers(logits)
+        plain |= {(row, path[:end]): each for end, each in enumerate(logits)}
 
-    def __init__(self, network: Any, n_tokens: int, bound: float | None) -> None:
-        self.network, self.bound = network, bound  # of every token; None in half precision
-        self.texts, self.paths = _sample(network, n_tokens)
-        self.plain: dict[tuple[int, Tokens], torch.Tensor] = {}  # after a text and what follows it
-        for row, paths in enumerate(self.paths):
-            for path in paths:
-                logits = plain_logits(network, [*self.texts[row], *path], last=len(path) + 1)
-                require_numbers(logits)
-                after = {(row, path[:end]): each for end, each in enumerate(logits)}
-                self.plain = after | self.plain
+    def is_plain(logits: torch.Tensor, row: int, path: Tokens) -> bool:
+        """Return whether logits are those of a text by itself; NaN agrees with nothing."""
+        if precisely:
+            return _gap(logits, plain[row, path]) < _GAP
+        return _gap(logits, plain[row, path], mean=True) < _GAP_OF_HALF
 
-    def is_right(self, way: ReadingMode) -> bool:
-        """Return whether a way of reading gives what the texts by themselves give."""
+    for way in ways:
         try:
-            return all(self._is_plain(*read) for read in self._reads(way))
+            if all(is_plain(*read) for read in _reads(network, texts, paths, way)):
+                return way
+        # Where it does not take an option, a network fails in a way of its own.
         except Exception as error:
-            # Where it does not take an option, a network fails in a way of its own.
             if is_out_of_memory(error):
                 raise
-            return False
+    return ALONE
 
-    def _reads(self, way: ReadingMode) -> Iterator[tuple[torch.Tensor, list[tuple[int, Tokens]]]]:
-        """Yield logits, one read after the other, each with the texts and what follows them."""
-        trees, rows = MaskedTrees(self.network, self.texts, reading=way), range(len(self.texts))
-        # Read on apart from the trees, which grow in the cache.
-        read = copy.copy(trees.start)
-        read.cache = copy.deepcopy(read.cache)
-        yield read.logits, [(row, ()) for row in rows]
-        firsts, going = [paths[0] for paths in self.paths], list(rows)
-        for n_read in range(1, 1 + max(map(len, firsts))):
+
+def _reads(
+    network: Any, texts: list[list[int]], paths: list[list[Tokens]], way: ReadingMode
+) -> Iterator[tuple[torch.Tensor, int, Tokens]]:
+    """Yield logits that are read in a way, the number of the text, and what follows it there."""
+    trees = MaskedTrees(network, texts, reading=way)
+    # Read on apart from the trees, which grow in the cache.
+    read = copy.copy(trees.start)
+    read.cache = copy.deepcopy(read.cache)
+    for n_read in range(1 + max(map(len, chain.from_iterable(paths)))):
+        going = [(row, path[0]) for row, path in enumerate(paths) if len(path[0]) >= n_read]
+        if n_read:
             # An answer that is complete leaves the batch.
-            if any(len(firsts[row]) < n_read for row in going):
-                read.keep([k for k, row in enumerate(going) if len(firsts[row]) >= n_read])
-                going = [row for row in going if len(firsts[row]) >= n_read]
-            read.step([firsts[row][n_read - 1] for row in going])
-            yield read.logits, [(row, firsts[row][:n_read]) for row in going]
-        if not way.takes_trees:
-            return
-        numbers: list[dict[Tokens, int]] = [{(): ROOT} for _ in rows]
-        n_grown, longest = 0, max(map(len, chain.from_iterable(self.paths)))
-        # A second time on what has grown, and once more behind the texts alone.
-        for lengths in (range(1, 2), range(2, 1 + longest), range(2, 1 + longest)):
-            if n_grown > 2:
-                trees.most_columns = trees.n_columns
-            added = [
-                list(dict.fromkeys(path[:n] for n in lengths for path in paths if len(path) >= n))
-                for paths in self.paths
-            ]
-            for row in rows:
-                numbers[row] |= {path: n_grown + k for k, path in enumerate(added[row])}
-            logits = trees.grow(
-                [[(numbers[row][path[:-1]], path[-1]) for path in added[row]] for row in rows]
-            )
-            n_grown += logits.shape[1]
-            for row in rows:
-                yield logits[row, : len(added[row])], [(row, path) for path in added[row]]
-
-    def _is_plain(self, logits: torch.Tensor, places: Sequence[tuple[int, Tokens]]) -> bool:
-        """Return whether logits are those of texts by themselves; NaN agrees with nothing."""
-        expected = torch.stack([self.plain[place] for place in places]).to(logits.device)
-        if self.bound is not None:
-            return _gap(logits, expected) < self.bound
-        return _gap(logits, expected, mean=True) < _GAP_OF_HALF
+            if len(going) < len(read.lengths):
+                read.keep([row for row, _ in going])
+            read.step([path[n_read - 1] for _, path in going])
+        for logits, (row, path) in zip(read.logits, going, strict=True):
+            yield logits, row, path[:n_read]
+    if not way.takes_trees:
+        return
+    numbers: list[dict[Tokens, int]] = [{(): ROOT} for _ in texts]
+    # A second time on what has grown, and once more behind the texts alone.
+    for n_grown, lengths in enumerate((range(1, 2), *[range(2, 1 + _LONGEST_PATH)] * 2)):
+        if n_grown == 2:
+            trees.most_columns = trees.n_columns
+        first, nodes = trees.n_nodes, list[list[tuple[int, int]]]()
+        added = [
+            dict.fromkeys(path[:n] for n in lengths for path in of_text if n <= len(path))
+            for of_text in paths
+        ]
+        for known, new in zip(numbers, added, strict=True):
+            known |= {path: first + k for k, path in enumerate(new)}
+            nodes.append([(known[path[:-1]], path[-1]) for path in new])
+        logits = trees.grow(nodes)
+        for row, new in enumerate(added):
+            yield from ((logits[row, k], row, path) for k, path in enumerate(new))
 
 
 def _gap(logits: torch.Tensor, expected: torch.Tensor, *, mean: bool = False) -> float:
     """Return the largest difference of log-probabilities, or of their means; NaN for no number."""
-    first, second = (each.float().log_softmax(-1) for each in (logits, expected))
+    first, second = (each.float().log_softmax(-1) for each in (logits, expected.to(logits.device)))
     # Tokens that cannot follow have a logit of minus infinity in both.
     gaps = torch.where(first == second, 0.0, first - second).abs()
     return float((second.exp() * gaps).sum(-1).max() if mean else gaps.max())
 
 
 def _sample(network: Any, n_tokens: int) -> tuple[list[list[int]], list[list[Tokens]]]:
-    """Return a text that has so many tokens with what follows it, a short one, and the paths."""
+    """Return a text that has so many tokens with what follows it, a short one, and what follows.
+
+    What follows the short one divides, and leaves the batch while the other goes on.
+    """
     config = network.config.get_text_config(decoder=True)
     special = {
         token
@@ -670,12 +648,10 @@ def _sample(network: Any, n_tokens: int) -> tuple[list[list[int]], list[list[Tok
     # Some classes tell padding by its token, which an ordinary text does not hold.
     size = network.get_input_embeddings().num_embeddings
     words = [token for token in range(size) if token not in special] or list(range(size))
+    drawn = np.random.default_rng(0).choice(words, n_tokens + 1).tolist()
     # A network may have no room for all of it.
-    paths = [[path[: n_tokens // 3] for path in row] for row in _PATHS]
-    n_common = max(1, min(_COMMON, n_tokens - len(paths[1][0]) - 1))
-    drawn = np.random.default_rng(0).choice(words, n_tokens - len(paths[0][0]))
-    texts = [drawn.tolist(), [*drawn[:n_common].tolist(), int(drawn[-1])]]
-    letters = sorted(set("".join(chain.from_iterable(_PATHS))))
-    spaced = np.linspace(0, len(words) - 1, len(letters)).round().astype(int)
-    token_of = {letter: words[k] for letter, k in zip(letters, spaced, strict=True)}
-    return texts, [[tuple(map(token_of.__getitem__, path)) for path in row] for row in paths]
+    n_path = min(_LONGEST_PATH, n_tokens // 3)
+    text, path, half = drawn[: n_tokens - n_path], tuple(drawn[n_tokens - n_path : -1]), n_path // 2
+    n_common = max(1, min(_COMMON, len(text) - 1))
+    paths = [[path], [path[:half], (*path[: half // 2], drawn[-1])]]
+    return [text, [*text[:n_common], text[-1]]], paths
