@@ -15,15 +15,8 @@ from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
-Belief = Literal["verbalised", "token", "sampled"]
-AnswerMode = Literal["drawn", "forced", "exact"]
-"""What options say of ways to an answer, see `elicitation.questions.question`."""
-Decision = Literal["usual", "matching", "stakes", "costs-said"]
-"""What is asked besides beliefs: an action; an event or a stated chance; to act for payoffs; and
-besides that from which probability it would."""
-USUAL_LEVELS = 10
-"""Chances that matching questions state; 99 are the most that are different whole percents."""
-PROMPTS = ("standard", "mse", "absolute", "bayes")
+from elicitation.ways import PROMPTS, WayOptions
+
 SETTINGS_PAGE = "docs/eliciting.md#settings"
 TITLES = {
     "model": "the model that is asked",
@@ -150,51 +143,6 @@ positive STATE  without --phrases, the state of --target whose probability is as
     positive: str | None = None
     records: str | None = None
     min_records: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class WayOptions:
-    """How often, in which ways and how randomly questions are asked."""
-
-    HELP = """
-[ways]
-answers  free text that is read, drawn from the answers in the form asked for, or the distribution
-    over these without any draw; see docs/eliciting.md (default: drawn)
-*min_mass 0..1  leave unread what is read off answers that have less probability together
-    (default: 0; below .5 the status says low_mass)
-reps 1..  draws per question (default: 5; with --answers exact nothing is drawn)
-prompts LIST  prompt variants of the belief question, and .toml files with variants of your own
-    (default: standard,mse,absolute,bayes)
-belief  stated as a number, read from the probability of Yes, or from the rate of Yes over draws
-    (default: verbalised)
-decision  an action; the event or a lottery of stated chance for the same prize (matching); to act
-    or pass for stated payoffs (stakes), and from which probability on it would (costs-said); see
-    docs/eliciting.md (default: usual)
-costs GAIN:LOSS,...  payoffs of acting that stakes questions state (default:
-    18:2,15:5,10:10,5:15,2:18; of costs-said 3:1,1:1,1:3)
-*levels 2..99  chances that matching questions state (default: 10, from 5 to 95 percent)
-*draws 1..  answers of one sampled belief, or to one question of costs-said (default: 20)
-iterated  ask the questions of the law of iterated expectation (default); --no-iterated leaves
-    them out
-temperature T 0..  0 takes the most probable answer (default: 1)
-max_new_tokens 1..  cut of every answer (default: 256, or what a longer form needs; a model that
-    thinks aloud needs thousands)
-seed 0..  seed of the cases and of the draws (default: 0)
-"""
-
-    answers: AnswerMode = "drawn"
-    min_mass: float = 0.0
-    reps: int | None = None
-    prompts: Any = None
-    belief: Belief = "verbalised"
-    decision: Decision = "usual"
-    costs: str | None = None
-    levels: int | None = None
-    draws: int = 20
-    iterated: bool = True
-    temperature: float = 1.0
-    max_new_tokens: int | None = None
-    seed: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,21 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 from coherence.printable import clean
 from elicitation.options import (
-    PROMPTS,
     AskOptions,
     ModelOptions,
-    WayOptions,
     declared,
     json_object,
     typed,
 )
+from elicitation.ways import PROMPTS, Way, WayOptions
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from elicitation.models.hosted.model import HostedModel
     from elicitation.questions.plan import Design, Plan
-    from elicitation.questions.question import Way
     from elicitation.questions.tasks import Subject
 
 
@@ -46,7 +44,7 @@ class Respondent:
         """Its name in the store, known without loading or calling it."""
         return self.name
 
-    def can(self, way: "Way") -> bool:
+    def can(self, way: Way) -> bool:
         """Return whether answers can be had in a way, as far as that is known before loading."""
         return True
 
@@ -107,7 +105,7 @@ class Hosted(Respondent):
         in_chat = self.options.chat is not False
         return self.place if in_chat or self.options.server is not None else completing(self.place)
 
-    def can(self, way: "Way") -> bool:
+    def can(self, way: Way) -> bool:
         """Return whether it lists enough: of likely first tokens alone no distribution follows."""
         return not way.how.is_distribution
 

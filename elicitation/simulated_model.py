@@ -20,12 +20,12 @@ from scipy.special import ndtr
 from coherence.agents import ACTIONS, Agent, given_part, named_agent
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
-from elicitation.options import Decision
 from elicitation.questions.plan import Design, plan_task
 from elicitation.questions.prompts import SAID
 from elicitation.questions.question import QuestionSpec
 from elicitation.questions.tasks import cells_of
 from elicitation.spelling.forms import AnswerForm, Distribution
+from elicitation.ways import Decision
 
 if TYPE_CHECKING:
     from elicitation.questions.tasks import Subject

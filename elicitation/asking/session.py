@@ -28,13 +28,13 @@ from elicitation.models.base import Answer, Model
 from elicitation.questions.plan import Design, Plan, plan_own_questions, plan_task, reference_of
 from elicitation.questions.prompts import ACT, SAID
 from elicitation.questions.question import (
-    SPREAD,
     AnsweredQuestion,
-    Parsed,
     Question,
     QuestionSpec,
 )
+from elicitation.questions.reading import Parsed
 from elicitation.questions.tasks import Subject, Truth, features_of
+from elicitation.ways import SPREAD
 
 _ORDER = (
     *("task", "model", "context", "rep", "prompt", "p", *SPREAD, "belief_kind", "action"),

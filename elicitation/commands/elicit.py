@@ -157,7 +157,7 @@ def _require_own(path: str) -> None:
 
 def print_tally(opening: str, tally: "Tally", *, local: bool, first: str) -> None:
     """Print how many answers were asked and parsed, and warn where that is few."""
-    from elicitation.questions.question import WIDEST_SHARE
+    from elicitation.questions.reading import WIDEST_SHARE
 
     share = tally.readable / tally.total
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""

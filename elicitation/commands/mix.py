@@ -48,7 +48,7 @@ exact  read the rates off the model's probabilities instead of drawing answers
     def check(self, respondents: Sequence[Respondent]) -> None:
         """Raise for options that do not go together."""
         from coherence.errors import InputError
-        from elicitation.questions.question import Way
+        from elicitation.ways import Way
 
         super().check(respondents)
         if self.answers is not None and (self.exact or self.draws is not None):

@@ -15,7 +15,7 @@ import pandas as pd
 from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS, Form
 from coherence.errors import InputError, closest, listing
 from coherence.runs.formats import require_frame
-from elicitation.options import USUAL_LEVELS, WayOptions, require_in_range
+from elicitation.options import require_in_range
 from elicitation.questions.prompts import (
     BELIEF,
     LETTERS,
@@ -32,7 +32,7 @@ from elicitation.questions.prompts import (
     offers_of,
     said_of,
 )
-from elicitation.questions.question import Question, QuestionSpec, Role, Way
+from elicitation.questions.question import Question, QuestionSpec, Role
 from elicitation.questions.tasks import (
     Subject,
     Truth,
@@ -42,8 +42,11 @@ from elicitation.questions.tasks import (
     evidence_of,
     features_of,
 )
+from elicitation.ways import Way, WayOptions
 
 REFERENCE = "standard"
+USUAL_LEVELS = 10
+"""Chances that matching questions state; 99 are the most that are different whole percents."""
 _SpecAndText = tuple[QuestionSpec, str]
 """What is asked of a case, and the text."""
 _OfCase = tuple[list[_SpecAndText], Mapping[str, str]]

@@ -31,7 +31,7 @@ from coherence.decoding.decode import BELIEF_LABELS, Form
 from coherence.errors import InputError, closest
 from coherence.runs.columns import FRAMES, LEVEL_OPTIONS
 from coherence.runs.formats import require_path
-from elicitation.options import Belief, Decision
+from elicitation.ways import Belief, Decision
 
 LETTERS = ("A", "B")
 """The answers: options are named in this order."""
