@@ -156,10 +156,7 @@ questions FILE  the questions that --answers is about, as 'coherence bets questi
 
         if self.questions is not None:
             return read_answer_table(self.questions), read_answer_table(file)
-        questions, answers = self.scored_questions, read_answer_table(file)
-        # Answers by name alone would else be scored against other things.
-        _check_known(questions, answers)
-        return questions, answers
+        return self.scored_questions, read_answer_table(file)
 
     def ask(self, respondent: Respondent, store: "AnswerStore") -> "pd.DataFrame":
         """Return what a model answers: scores of the options, or the letter of one."""
@@ -196,22 +193,6 @@ questions FILE  the questions that --answers is about, as 'coherence bets questi
             "ladder_runs.parquet": ladder_runs(scores.answers, rng=self.seed),
         }
         return Results(tables, bets_report(scores), paper=bet_tables(scores.accuracy))
-
-
-def _check_known(questions: "pd.DataFrame", answers: "pd.DataFrame") -> None:
-    """Raise for answers to questions from other things."""
-    from coherence.errors import InputError
-
-    if "question" not in answers.columns:
-        return  # said where answers are joined to questions
-    unknown = answers["question"].astype(str)[~answers["question"].isin(questions["question"])]
-    if not len(unknown):
-        return
-    raise InputError(
-        f"{len(unknown)} of {len(answers)} answers are to questions that are not asked here, "
-        f"the first to {unknown.iloc[0]!r}. Say --items as for the questions that were answered, "
-        "or leave it out as for them, or name their file with --questions."
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from scipy.special import expit, softmax
 
 from coherence.batteries.bets.scores import OPTIONS, PROBABILITIES, ROLES, SCORES, TEXTS
 from coherence.batteries.bets.truths import right_roles
-from coherence.errors import CoherenceError, InputError
+from coherence.errors import InputError
 from elicitation.asking.ask import AnswerBatch, ask
 from elicitation.asking.ask import Progress as AskingProgress
 from elicitation.asking.store import AnswerStore
@@ -102,13 +102,8 @@ def _ask_or_recall(
 
     stored, _ = ask(model, draws, store, batch_size=BATCH, read=read, progress=progress)
     rows = 1 if isinstance(model, MultipleChoiceModel) else 2
-    try:
-        measures = np.array([json.loads(answer.text) for answer in stored], dtype=np.float64)
-        return measures.reshape(len(stored), rows, len(OPTIONS))
-    except (ValueError, TypeError) as error:
-        raise CoherenceError(
-            "the answer store holds something else than scores of options. Take another folder."
-        ) from error
+    measures = np.array([json.loads(answer.text) for answer in stored], dtype=np.float64)
+    return measures.reshape(len(stored), rows, len(OPTIONS))
 
 
 def training_set_from(questions: pd.DataFrame) -> TrainingSet:

@@ -19,9 +19,8 @@ import math
 import os
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.resources import files
 from itertools import product
 from typing import Any
@@ -147,134 +146,67 @@ def read_items(path: str | os.PathLike[str]) -> Items:
     return Items(tuple(Item(*row) for row in rows))
 
 
-@dataclass(frozen=True)
-class _ValueTemplate:
-    text: str
-    options: list[str]  # high, low, same
-
-
-@dataclass(frozen=True)
-class _Modality:
-    opening: str
-    sides: list[str]
-    condition: str  # of a side
-    stated: str  # the chance of the first side, where it is stated
-
-
 _WORDS = _table("words.toml")
-VALUE_TEMPLATES = {name: _ValueTemplate(**words) for name, words in _WORDS["value"].items()}
-MODALITIES = {name: _Modality(**words) for name, words in _WORDS["bet"].items()}
-
+VALUE_TEMPLATES: dict[str, dict[str, Any]] = _WORDS["value"]
+MODALITIES: dict[str, dict[str, Any]] = _WORDS["bet"]
 
 STAKE = 20.0
 """Between the value of a low thing (1) and half the difference to a high one (49.5), as the paper
 assumes."""
+_Row = dict[str, Any]
 
 
-def _bet_row(
-    name: str,
+def _row(
+    kind: str,
+    template: str,
     split: str,
-    high: Item,
-    low: Item,
-    wins: str,
+    things: tuple[Item, Item],
     first: str,
-    *,
-    chance: float = 0.5,
-    stake: float = STAKE,
-    amounts: bool = False,
-) -> dict[str, object]:
-    """Return one bet: a modality, two things, what is to be won, the side named first, terms."""
-    modality = MODALITIES[name]
-    # What wins is named by the first side or the second; the chance is always that of winning.
-    won, lost = (high, low) if wins == "high" else (low, high)
-    events = {"win": f"I win {won.name}", "lose": f"I lose {lost.name}"}
-    if amounts:
-        events = {
-            "win": f"{events['win']} worth {_money(won.price)}",
-            "lose": f"{events['lose']} worth {_money(lost.price)}",
-        }
-    second = "lose" if first == "win" else "win"
-    conditions = [modality.condition.format(side=side) for side in modality.sides]
-    text = [modality.opening]
-    # The paper's bets, whose words are kept, leave one half and the amounts unsaid.
-    if amounts:
-        # Six digits, since 1 - .7 is .30000000000000004.
-        percent = f"{100 * (chance if first == 'win' else 1 - chance):.6g}"
-        text.append(modality.stated.format(side=modality.sides[0], percent=percent))
-    text.append(f"If {conditions[0]}, {events[first]}; if {conditions[1]}, {events[second]}.")
-    if amounts:
-        text.append(
-            f"A bet costs a stake of {_money(stake)}; it comes back if I bet on the right side."
-        )
-    text.append("What gives me the best expected gain?")
-    options = [f"I bet on {side}." for side in modality.sides] + ["I do not bet."]
-    return (
-        {"question": f"{name}-{split}", "kind": "bet", "template": name, "split": split}
-        | _things(high, low)
-        | {
-            "first": first,
-            "wins": wins,
-            "chance": float(chance),
-            "stake": float(stake),
-            "payout": 0.0,
-        }
-        | {"amounts": amounts, "text": " ".join(text)}
-        | _choices(options, (first, second, "none"))
-    )
-
-
-def _number_rows(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Give every question an id: what it was called so far, and a number within that name."""
-    counts: Counter[str] = Counter()
-    numbered = []
-    for row in rows:
-        name = f"ladder-{row['question']}" if row["kind"] == "ladder" else str(row["question"])
-        counts[name] += 1
-        numbered.append(row | {"question": f"{name}-{counts[name]:03d}"})
-    return numbered
-
-
-def _about(
-    items: Items,
-    make: Callable[[Items], list[dict[str, object]]],
-) -> pd.DataFrame:
-    """Return questions about things, of which those that are not the usual ones bear a digest."""
-    if not isinstance(items, Items):
-        raise InputError(f"items must be Items, such as default_items(); received {shown(items)}.")
-    plain = {row["question"]: row for row in make(default_items())}
-    return pd.DataFrame(
-        [
-            row
-            if plain.get(row["question"]) == row
-            else row | {"question": f"{row['question']}-{_digest(row)}"}
-            for row in make(items)
-        ]
-    )
-
-
-def _digest(row: dict[str, object]) -> str:
-    content = {name: value for name, value in row.items() if name != "question"}
-    # Six digits tell the few variants of one id apart, and still fit into a column.
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:6]
-
-
-def _things(high: Item, low: Item) -> dict[str, object]:
-    """Return the columns that say what a question is about."""
-    return {
+    text: str,
+    options: Sequence[str],
+    roles: Sequence[str],
+    **terms: Any,
+) -> _Row:
+    """Return a question without its id: the things, the terms, the words, what options are."""
+    high, low = things
+    row: _Row = {
+        "kind": kind,
+        "template": template,
+        "split": split,
         "high": high.name,
         "low": low.name,
-        "high_value": float(high.price),
-        "low_value": float(low.price),
+    }
+    row |= {"high_value": float(high.price), "low_value": float(low.price), "first": first}
+    return {
+        **row,
+        **terms,
+        "text": text,
+        **dict(zip([*TEXTS, *ROLES], [*options, *roles], strict=True)),
     }
 
 
-def _choices(options: Sequence[str], roles: Sequence[str]) -> dict[str, object]:
-    """Return the columns of the options and of what they stand for."""
-    return dict(zip([*TEXTS, *ROLES], [*options, *roles], strict=True))
+def _asked(items: Items, make: Callable[[Items], Iterator[_Row]]) -> pd.DataFrame:
+    """Return questions about things with their ids; those that are not the usual have a digest."""
+    if not isinstance(items, Items):
+        raise InputError(f"items must be Items, such as default_items(); received {shown(items)}.")
+    usual = {row["question"]: row for row in _numbered(make(default_items()))}
+    rows = list(_numbered(make(items)))
+    for row in rows:
+        if usual.get(row["question"]) != row:
+            content = {name: value for name, value in row.items() if name != "question"}
+            digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+            # Six digits tell the few variants of one id apart, and still fit into a column.
+            row["question"] += f"-{digest[:6]}"
+    return pd.DataFrame(rows)
 
 
-def _money(amount: float) -> str:
-    return f"{amount:.2f}".removesuffix(".00") + (" dollar" if amount == 1 else " dollars")
+def _numbered(rows: Iterator[_Row]) -> Iterator[_Row]:
+    counts: Counter[str] = Counter()
+    for row in rows:
+        ladder = "ladder-" if row["kind"] == "ladder" else ""
+        name = f"{ladder}{row['template']}-{row['split']}"
+        counts[name] += 1
+        yield {"question": f"{name}-{counts[name]:03d}", **row}
 
 
 def value_questions(
@@ -292,37 +224,61 @@ def value_questions(
     first, so that a model that takes whatever comes first is always right. Raises `InputError` for
     a split without things.
     """
-    make = partial(_values, splits=splits, templates=templates)
-    return _about(items, make)
 
-
-def _values(
-    items: Items, splits: Sequence[str], templates: Sequence[str]
-) -> list[dict[str, object]]:
-    rows = []
-    for name in templates:
-        template = VALUE_TEMPLATES[name]
-        for split in splits:
-            for number, (high, low) in enumerate(items.pairs(split), start=1):
-                words = {"high": high.name, "low": low.name}
-                options = [_sentence(option.format(**words)) for option in template.options]
-                rows.append(
-                    {
-                        "question": f"{name}-{split}-{number:03d}",
-                        "kind": "value",
-                        "template": name,
-                        "split": split,
-                    }
-                    | _things(high, low)
-                    | {"first": "high", "text": template.text.format(**words)}
-                    | _choices(options, ("high", "low", "same"))
+    def make(things: Items) -> Iterator[_Row]:
+        for name, split in product(templates, splits):
+            for pair in things.pairs(split):
+                words = {"high": pair[0].name, "low": pair[1].name}
+                filled = (option.format(**words) for option in VALUE_TEMPLATES[name]["options"])
+                # Not capitalize(), which would make the rest small.
+                options = [text[0].upper() + text[1:] for text in filled]
+                text = VALUE_TEMPLATES[name]["text"].format(**words)
+                yield _row(
+                    "value", name, split, pair, "high", text, options, ("high", "low", "same")
                 )
-    return rows
+
+    return _asked(items, make)
 
 
-def _sentence(text: str) -> str:
-    # Not capitalize(), which would make the rest small.
-    return text[0].upper() + text[1:]
+def _bet(
+    kind: str,
+    name: str,
+    split: str,
+    things: tuple[Item, Item],
+    wins: str,
+    first: str,
+    chance: float = 0.5,
+    stake: float = STAKE,
+) -> _Row:
+    """Return a bet: a modality, two things, what is to be won, the side named first, terms.
+
+    The paper's bets, whose words are kept, leave one half and the amounts unsaid; ladders say them.
+    """
+    modality, amounts = MODALITIES[name], kind == "ladder"
+    sides, condition = modality["sides"], modality["condition"]
+    # What wins is named by the first side or the second; the chance is always that of winning.
+    won, lost = things if wins == "high" else things[::-1]
+    worth = (f" worth {_money(each.price)}" if amounts else "" for each in (won, lost))
+    events = {"win": f"I win {won.name}{next(worth)}", "lose": f"I lose {lost.name}{next(worth)}"}
+    second = "lose" if first == "win" else "win"
+    one, other = (condition.format(side=side) for side in sides)
+    text = [modality["opening"], f"If {one}, {events[first]}; if {other}, {events[second]}."]
+    if amounts:
+        # Six digits, since 1 - .7 is .30000000000000004.
+        percent = f"{100 * (chance if first == 'win' else 1 - chance):.6g}"
+        text.insert(1, modality["stated"].format(side=sides[0], percent=percent))
+        text.append(
+            f"A bet costs a stake of {_money(stake)}; it comes back if I bet on the right side."
+        )
+    text.append("What gives me the best expected gain?")
+    options = [*(f"I bet on {side}." for side in sides), "I do not bet."]
+    terms: _Row = {"wins": wins, "chance": float(chance), "stake": float(stake), "payout": 0.0}
+    words = (" ".join(text), options, (first, second, "none"))
+    return _row(kind, name, split, things, first, *words, **terms, amounts=amounts)
+
+
+def _money(amount: float) -> str:
+    return f"{amount:.2f}".removesuffix(".00") + (" dollar" if amount == 1 else " dollars")
 
 
 def bet_questions(
@@ -341,23 +297,13 @@ def bet_questions(
     (bet on the side that wins, or loses, the thing) and "none". Raises `InputError` for a split
     without things.
     """
-    make = partial(_bets, splits=splits, modalities=modalities)
-    return _about(items, make)
 
+    def make(things: Items) -> Iterator[_Row]:
+        for name, split in product(modalities, splits):
+            for pair, wins, first in product(things.pairs(split), CLASSES, ("win", "lose")):
+                yield _bet("bet", name, split, pair, wins, first)
 
-def _bets(
-    items: Items, splits: Sequence[str], modalities: Sequence[str]
-) -> list[dict[str, object]]:
-    return _number_rows(
-        [
-            _bet_row(name, split, high, low, wins, first)
-            for name in modalities
-            for split in splits
-            for high, low in items.pairs(split)
-            for wins in ("high", "low")
-            for first in ("win", "lose")
-        ]
-    )
+    return _asked(items, make)
 
 
 CHANCES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -374,25 +320,16 @@ def ladder_questions(items: Items) -> pd.DataFrame:
     `BREAK_EVENS`; stakes are rounded to cents and break-even chances computed from what was
     rounded. Raises `InputError` for things of which none are to test on.
     """
-    return _about(items, _ladder)
 
+    def make(things: Items) -> Iterator[_Row]:
+        things.pairs("test")  # raises without things, or with prices in the wrong order
+        pairs = zip(things.of("high", "test"), things.of("low", "test"), strict=False)
+        for pair, chance, even in product(pairs, CHANCES, BREAK_EVENS):
+            # No bet is free; what is rounded is what the question says, so the chance follows it.
+            price = pair[0].price
+            stake = max(round(even * price / (1 - even), 2), 0.01)
+            for first in ("win", "lose"):
+                bet = _bet("ladder", "coin", "test", pair, "high", first, chance, stake)
+                yield bet | {"break_even": stake / (price + stake)}
 
-def _ladder(items: Items) -> list[dict[str, object]]:
-    items.pairs("test")  # raises without things, or with prices in the wrong order
-    steps = [
-        (high, low, chance, even)
-        for high, low in zip(items.of("high", "test"), items.of("low", "test"), strict=False)
-        for chance in CHANCES
-        for even in BREAK_EVENS
-    ]
-    rows = []
-    for high, low, chance, even in steps:
-        # No bet is free; what is rounded is what the question says, so the chance follows it.
-        stake = max(round(even * high.price / (1 - even), 2), 0.01)
-        terms: dict[str, Any] = {"chance": chance, "stake": stake, "amounts": True}
-        exact = {"kind": "ladder", "break_even": stake / (high.price + stake)}
-        rows += [
-            _bet_row("coin", "test", high, low, "high", first, **terms) | exact
-            for first in ("win", "lose")
-        ]
-    return _number_rows(rows)
+    return _asked(items, make)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import read_runs
 from coherence.batteries import score_bets
 from elicitation import AnswerStore
 from tests.api.batteries.bets.conftest import simulate_answers
@@ -64,7 +63,6 @@ def test_answers_are_scored_as_in_python_and_results_of_an_earlier_call_do_not_s
         np.testing.assert_allclose(accuracy[column], expected[column])
     first = {"accuracy.csv", "answers.csv", "ladder_runs.parquet", "files.sha256"}
     assert written(out) == kept | first
-    read_runs(out / "ladder_runs.parquet")
     row = expected.set_index(["model", "template", "truth"]).loc[("maximiser", "coin", "correct")]
     assert f"{row['accuracy']:.1%}" in said
     partial = simulate_answers("random", table[table["kind"] == "value"], rng=1)
