@@ -24,8 +24,9 @@ from coherence.runs.logs.inspect_log import OWN_TASK, read_inspect_log
 from elicitation.asking.session import assemble_runs
 from elicitation.models.base import Answer, Request
 from elicitation.questions.plan import Plan
-from elicitation.questions.question import AnsweredQuestion, Question, QuestionSpec
+from elicitation.questions.question import AnsweredQuestion, Question
 from elicitation.questions.tasks import features_of
+from elicitation.ways import QuestionSpec, WayOptions
 
 _OF_CASE = ("context", "theta", "theta_name", "p_true", "truth_kind", "z")
 
@@ -49,7 +50,7 @@ class Replied:
         spec = QuestionSpec.load(self.facts["spec"])
         request = Request(self.text, self.facts["seed"], spec.max_new_tokens)
         question = Question(request, spec=spec, case=self.facts["case"], rep=self.facts["rep"])
-        return AnsweredQuestion.of(question, self.answer)
+        return AnsweredQuestion.of(question, self.answer, WayOptions())
 
 
 def belief_samples(plan: Plan) -> Iterator[tuple[Question, dict[str, Any]]]:

@@ -13,13 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coherence.printable import clean
-from elicitation.options import (
-    AskOptions,
-    ModelOptions,
-    declared,
-    json_object,
-    typed,
-)
+from elicitation.declarations import declared, json_object, typed
+from elicitation.options import AskOptions, ModelOptions
 from elicitation.ways import PROMPTS, Way, WayOptions
 
 if TYPE_CHECKING:

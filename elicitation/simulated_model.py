@@ -22,10 +22,9 @@ from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.questions.plan import Design, plan_task
 from elicitation.questions.prompts import SAID
-from elicitation.questions.question import QuestionSpec
 from elicitation.questions.tasks import cells_of
 from elicitation.spelling.forms import AnswerForm, Distribution
-from elicitation.ways import Decision
+from elicitation.ways import Decision, QuestionSpec
 
 if TYPE_CHECKING:
     from elicitation.questions.tasks import Subject

@@ -41,7 +41,8 @@ from coherence.report.wording import clean
 from coherence.runs.read import read_file, validate_runs
 from coherence.runs.runs import Runs
 from elicitation.asking.store import AnswerStore
-from elicitation.options import AskOptions, declared, from_table
+from elicitation.declarations import declared, from_table
+from elicitation.options import AskOptions
 from elicitation.questions.prompts import read_toml
 from elicitation.questions.tasks import is_network_file
 from elicitation.respondents import (

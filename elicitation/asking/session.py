@@ -30,11 +30,9 @@ from elicitation.questions.prompts import ACT, SAID
 from elicitation.questions.question import (
     AnsweredQuestion,
     Question,
-    QuestionSpec,
 )
-from elicitation.questions.reading import Parsed
 from elicitation.questions.tasks import Subject, Truth, features_of
-from elicitation.ways import SPREAD
+from elicitation.ways import SPREAD, Parsed, QuestionSpec
 
 _ORDER = (
     *("task", "model", "context", "rep", "prompt", "p", *SPREAD, "belief_kind", "action"),
@@ -373,7 +371,7 @@ def run_plan(
     early: dict[Question, AnsweredQuestion] = {}
 
     def readable(question: Question, answer: Answer) -> bool:
-        early[question] = AnsweredQuestion.of(question, answer, min_mass=plan.min_mass)
+        early[question] = AnsweredQuestion.of(question, answer, plan.options)
         return early[question].parsed.value is not None
 
     answers, asked = ask(
@@ -387,7 +385,7 @@ def run_plan(
     )
     read = [
         # What was read while answers came is not read again.
-        early.get(question) or AnsweredQuestion.of(question, answer, min_mass=plan.min_mass)
+        early.get(question) or AnsweredQuestion.of(question, answer, plan.options)
         for question, answer in zip(plan.questions, answers, strict=True)
     ]
     runs = assemble_runs(plan.cases, read, plan.truth, task=plan.task, model=model.name)

@@ -13,7 +13,7 @@ from coherence.errors import InputError, MissingExtraError
 from coherence.inputs import whole_number
 from coherence.runs.logs.inspect_log import FINISH_REASONS, SOURCE
 from elicitation.models.base import Answer
-from elicitation.questions.question import QuestionSpec
+from elicitation.ways import QuestionSpec
 
 try:
     from inspect_ai.agent import Agent, AgentState, agent

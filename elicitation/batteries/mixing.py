@@ -22,8 +22,9 @@ from coherence.errors import InputError
 from elicitation.asking.ask import EXACT_AT_ONCE, Progress, ask, ask_masses, gives
 from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Answer, Model
-from elicitation.questions.question import Question, QuestionSpec
+from elicitation.questions.question import Question
 from elicitation.spelling.forms import AnswerForm, opened_with
+from elicitation.ways import QuestionSpec
 
 _CONDITION = ("model", "experiment", "p", "item", "order")
 # For what may stand before an outcome, such as "The correct answer is".

@@ -22,7 +22,7 @@ from elicitation.battery import (
     run_battery,
     write_paper_tables,
 )
-from elicitation.options import add_options, declared, from_words, typed
+from elicitation.declarations import add_options, declared, from_words, typed
 from elicitation.respondents import Respondent
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.terminal import answer_progress
 from coherence.printable import counted
-from elicitation.options import AskOptions, add_options, from_words
+from elicitation.declarations import add_options, from_words
+from elicitation.options import AskOptions
 from elicitation.respondents import (
     Local,
     design_of,
@@ -157,7 +158,7 @@ def _require_own(path: str) -> None:
 
 def print_tally(opening: str, tally: "Tally", *, local: bool, first: str) -> None:
     """Print how many answers were asked and parsed, and warn where that is few."""
-    from elicitation.questions.reading import WIDEST_SHARE
+    from elicitation.ways import WIDEST_SHARE
 
     share = tally.readable / tally.total
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""

@@ -37,8 +37,9 @@ def beliefs_and_actions(
     Other options are those of ``coherence elicit``, but for what Inspect itself decides on.
     """
     from coherence.errors import InputError, closest
+    from elicitation.declarations import from_table
     from elicitation.inspect_logs import belief_samples
-    from elicitation.options import AskOptions, from_table
+    from elicitation.options import AskOptions
     from elicitation.respondents import design_of, plan_of, source_of
 
     for key in options:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from coherence.cli.terminal import answer_progress
 from coherence.printable import clean, counted, numbered
 from elicitation.battery import BatteryOptions, Results, run_battery
-from elicitation.options import add_options, flag_of, from_words
+from elicitation.declarations import add_options, flag_of, from_words
 from elicitation.respondents import Respondent
 
 if TYPE_CHECKING:

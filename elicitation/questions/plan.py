@@ -15,12 +15,11 @@ import pandas as pd
 from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS, Form
 from coherence.errors import InputError, closest, listing
 from coherence.runs.formats import require_frame
-from elicitation.options import require_in_range
+from elicitation.declarations import require_in_range
 from elicitation.questions.prompts import (
     BELIEF,
     LETTERS,
     NETWORK_PROMPTS,
-    OFFERED,
     SAID,
     TABLE_PROMPTS,
     Offer,
@@ -32,7 +31,7 @@ from elicitation.questions.prompts import (
     offers_of,
     said_of,
 )
-from elicitation.questions.question import Question, QuestionSpec, Role
+from elicitation.questions.question import Question
 from elicitation.questions.tasks import (
     Subject,
     Truth,
@@ -42,7 +41,7 @@ from elicitation.questions.tasks import (
     evidence_of,
     features_of,
 )
-from elicitation.ways import Way, WayOptions
+from elicitation.ways import OFFERED, QuestionSpec, Role, Way, WayOptions
 
 REFERENCE = "standard"
 USUAL_LEVELS = 10
@@ -118,7 +117,7 @@ class Plan:
     task: str
     cases: pd.DataFrame
     truth: Truth = field(default_factory=dict)
-    min_mass: float = 0.0
+    options: WayOptions = field(default_factory=WayOptions)  # how answers are read
 
 
 def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
@@ -177,7 +176,7 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     questions = list(_numbered(once, templates, design))
     positive = f"{task.target} = {task.phrases.positive(task.target)}"
     told = cases.astype(types).assign(theta_name=positive)
-    return Plan(questions, task.name, told, truth, design.min_mass)
+    return Plan(questions, task.name, told, truth, design)
 
 
 def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "questions") -> Plan:
@@ -215,7 +214,7 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
             asked.append((QuestionSpec("choice", "", options, way=design.way), text))
         once.append((asked, {"question": row.get("yes_no_question", "")}))
     questions = list(_numbered(once, templates, design))
-    return Plan(questions, task, table, min_mass=design.min_mass)
+    return Plan(questions, task, table, options=design)
 
 
 def _beliefs(words: dict[str, str], templates: PromptSet, design: Design) -> list[_SpecAndText]:

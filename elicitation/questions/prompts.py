@@ -29,16 +29,14 @@ import numpy as np
 from bayesnets.phrases import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, Form
 from coherence.errors import InputError, closest
-from coherence.runs.columns import FRAMES, LEVEL_OPTIONS
+from coherence.runs.columns import FRAMES
 from coherence.runs.formats import require_path
-from elicitation.ways import Belief, Decision
+from elicitation.ways import OFFERED, Belief, Decision
 
 LETTERS = ("A", "B")
 """The answers: options are named in this order."""
 ACT = "act"
 SAID: Literal["costs-said"] = "costs-said"
-OFFERED = {"matching": LEVEL_OPTIONS, "stakes": (ACT, "pass")}
-"""The two options of each kind of question."""
 USUAL_COSTS = {"stakes": "18:2,15:5,10:10,5:15,2:18", SAID: "3:1,1:1,1:3"}
 """What acting gains if the event happens, and loses if not, by the decision."""
 MOST_COSTS = 20

@@ -3,119 +3,12 @@
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from typing import Any, Literal
+from functools import cached_property
 
-from coherence.decoding.decode import Form
 from coherence.decoding.statements import take_apart
 from elicitation.models.base import Answer, Request
-from elicitation.questions.prompts import OFFERED
-from elicitation.questions.reading import ACTION_LABELS, Parsed
-from elicitation.spelling.forms import AnswerForm, FormKind
-from elicitation.ways import Way
-
-Role = (
-    Literal["belief", "decision", "choice", "auxiliary", "conditional"]
-    | Literal["matching", "stakes", "costs-said", ""]
-)
-_SPARE_TOKENS = 16  # for white space around an answer
-ROOM_FOR_WORDS = 256  # tokens of any answer: cut within its preamble, a reply would be lost
-_form = cache(AnswerForm)
-
-
-@dataclass(frozen=True)
-class QuestionSpec:
-    """What a question of a session is about: all that it takes to read its answer."""
-
-    role: Role  # what is asked; a decision is yes, no or deferred, a choice one of the `lines`
-    key: str  # prompt variant of a belief, state of z of a conditional belief, else empty
-    # beginnings of the lines that the answer must have, or the answers that there are: those of a
-    # choice, Yes and No
-    lines: tuple[str, ...]
-    form: Form = "lines"  # what a stated belief looks like
-    way: Way = Way.SAID
-    # what a matching or a stakes question offers, see `elicitation.questions.prompts.Offer`
-    level: float | None = None
-    frame: str = ""
-    order: str = ""
-
-    @property
-    def is_choice(self) -> bool:
-        """Whether the answer is one of the `lines`."""
-        return self.role == "choice" or self.is_offer or self.way.how.asks_yes_no
-
-    @property
-    def is_offer(self) -> bool:
-        """Whether the answer is the letter of an option that has a level."""
-        return self.role in OFFERED
-
-    @property
-    def meant(self) -> dict[str, str]:
-        """The option of an offer that each letter stands for."""
-        first, second = OFFERED[self.role]
-        named = (first, second) if self.order == first else (second, first)
-        return dict(zip(self.lines, named, strict=True))
-
-    @property
-    def actions(self) -> tuple[str, ...]:
-        """What an answer that is an action may be."""
-        if self.is_offer:
-            return OFFERED[self.role]
-        return self.lines if self.role == "choice" else ACTION_LABELS
-
-    @property
-    def max_lines(self) -> int:
-        """Lines of an answer in the form asked for; for models that would go on after them."""
-        return 1 if self.is_choice or self.form == "number" else len(self.lines)
-
-    @property
-    def max_new_tokens(self) -> int:
-        """Tokens for an answer in the form, were every character one, and for words around it."""
-        if self.is_choice:
-            n_form = max(len(line.encode()) for line in self.lines)
-        else:
-            # Two decimals are what the example in the prompt shows.
-            n_form = sum(len(f"{line}: 0.00\n".encode()) for line in self.lines)
-        return max(n_form + _SPARE_TOKENS, ROOM_FOR_WORDS)
-
-    @property
-    def answer_form(self) -> AnswerForm:
-        """What a readable answer looks like."""
-        kinds: dict[str, FormKind] = {"decision": "decision", "choice": "choice"}
-        kind = "choice" if self.is_offer else kinds.get(self.role, self.form)
-        return _form(kind, () if kind in ("decision", "number") else self.lines)
-
-    def read(self, answer: Answer, *, asked: str = "", min_mass: float = 0.0) -> Parsed:
-        """Read an answer; lines of what was asked are no part of it."""
-        read = self.way.how.read(self, answer, asked, min_mass)
-        if not self.is_offer or read.value is None:
-            return read
-        if isinstance(read.value, dict):
-            named = {self.meant[letter]: share for letter, share in read.value.items()}
-            return replace(read, value=named)
-        return replace(read, value=self.meant[read.value])
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """It as JSON has it: the way by the options that name it."""
-        way = self.way.how
-        # In this order, since stores hold it as text.
-        about = {"role": self.role, "key": self.key, "lines": self.lines, "form": self.form}
-        named = {"belief_method": way.belief, "answer_mode": way.answers}
-        return about | named | {"level": self.level, "frame": self.frame, "order": self.order}
-
-    @cached_property
-    def spec_json(self) -> str:
-        """It as JSON, for the store and for samples of Inspect; a battery says it by itself."""
-        return json.dumps(self.facts) if self.role else ""
-
-    @classmethod
-    def load(cls, spec_json: str) -> "QuestionSpec":
-        """Read `spec_json`; raises `ValueError`, `TypeError` or `KeyError` for another text."""
-        facts = json.loads(spec_json)
-        way = Way.of(facts.pop("belief_method"), facts.pop("answer_mode"))
-        return cls(**{**facts, "lines": tuple(facts["lines"])}, way=way)
-
+from elicitation.spelling.forms import AnswerForm
+from elicitation.ways import Parsed, QuestionSpec, Way, WayOptions
 
 NO_SPEC = QuestionSpec("", "", ())
 """Of the questions of a battery, which reads their answers by itself."""
@@ -235,9 +128,9 @@ class AnsweredQuestion:
     parsed: Parsed  # what it says
 
     @classmethod
-    def of(cls, question: Question, answer: Answer, *, min_mass: float = 0.0) -> "AnsweredQuestion":
+    def of(cls, question: Question, answer: Answer, options: WayOptions) -> "AnsweredQuestion":
         """Read the answer to a question of a session."""
-        read = question.spec.read(answer, asked=question.text, min_mass=min_mass)
+        read = question.spec.read(answer, asked=question.text, options=options)
         return cls(question, answer, read)
 
     @property

@@ -8,7 +8,8 @@ import argparse
 import pytest
 
 from coherence import InputError
-from elicitation.options import AskOptions, add_options, declared, flag_of, from_table, from_words
+from elicitation.declarations import add_options, declared, flag_of, from_table, from_words
+from elicitation.options import AskOptions
 
 WRONG = {
     "reps": ["x", "0", "1.5"],

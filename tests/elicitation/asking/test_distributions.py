@@ -17,10 +17,9 @@ from tokenizers import decoders
 from elicitation import Answer
 from elicitation.asking.ask import draw_in_form, stored
 from elicitation.models.local.scoring import ReadsForms
-from elicitation.questions.question import QuestionSpec
 from elicitation.spelling.forms import AnswerForm, Distribution
 from elicitation.spelling.tokenizations import SpellingMasses
-from elicitation.ways import Way
+from elicitation.ways import QuestionSpec, Way
 
 from ..tiny_tokenizers import tiny_model, tiny_network, tokenizer_of
 

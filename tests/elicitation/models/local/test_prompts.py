@@ -14,9 +14,10 @@ from elicitation.asking.ask import ask
 from elicitation.models.local.causal import Prompting
 from elicitation.models.local.loading import find_source
 from elicitation.models.local.prompts import PromptFacts
-from elicitation.questions.question import Question, QuestionSpec
+from elicitation.questions.question import Question
 from elicitation.spelling.forms import AnswerForm
 from elicitation.training.organisms import make_untrained_model
+from elicitation.ways import QuestionSpec
 
 from ...outcome_masses import outcome_masses
 
