@@ -38,10 +38,7 @@ _FIRST = 200  # cells that are tried before all of a column
 
 
 def with_labels(table: pd.DataFrame, decimal: str = ".") -> tuple[pd.DataFrame, list[Note]]:
-    """Return a table with its labels as such, and a note on cells of blanks alone, which are empty.
-
-    Spreadsheets show such cells as empty ones.
-    """
+    """Return a table with its labels as such, and a note on cells of blanks, which are empty."""
     made, notes = {}, []
     named = [name for name in table.columns if name != STATE_PREFIX and is_state(name)]
     states = [] if "p" in table.columns else named

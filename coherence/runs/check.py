@@ -224,7 +224,7 @@ def _sums_of_columns(runs: Runs, found: Findings) -> _Errors:
     # Tasks may have actions of their own, whose columns are empty for all others; as have levels.
     keys = [name for name in EVALUATION if name in runs.names]
     by = runs.table[keys].astype(str).assign(level=runs.known("level") | runs.known("loss"))
-    used = pd.DataFrame(there, by.index).groupby([by[name] for name in by]).transform("any")
+    used = pd.DataFrame(there, by.index).groupby([*map(by.get, by)], dropna=False).transform("any")
     partly = there.any(axis=1) & (there != used.to_numpy()).any(axis=1)
     if partly.any():
         yield (
@@ -397,10 +397,7 @@ def missing_label_notes(rows: pd.DataFrame) -> list[Note]:
 
 
 def table_errors(runs: Runs, found: Findings, *, part: bool = False) -> list[str]:
-    """List what is wrong with a table of labels and numbers, beyond single columns of numbers.
-
-    A `part` of a table need not allow a check by itself.
-    """
+    """List what is wrong with a table of labels and numbers, beyond single columns of numbers."""
     rules: list[_Rule] = [_missing_columns, _needed_columns, _value_errors]
     rules += [_sums_of_columns, _level_errors, _status_errors, _case_errors]
     # Columns that were looked for by names of the user's own may be what there is to check.

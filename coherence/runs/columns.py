@@ -12,13 +12,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from coherence.decoding.decode import STATUSES
-from coherence.errors import InputError, closest
-
-if TYPE_CHECKING:
-    import pandas as pd
+from coherence.errors import InputError, closest, listing
 
 BELIEF_KINDS = (
     *("stated:drawn", "stated:fixed", "stated:forced", "stated:masked", "stated:exact"),
@@ -107,11 +104,11 @@ COLUMNS = (
     ),
     # Rows with a level have no `p`, and enter the check `matching` alone.
     Column("level", "number", "stated chances, in rows of matching questions", "level"),
-    Column("frame", "text", "what the prize of these is on: event or complement", "frame"),
-    Column("order", "text", "the option that these name first, or stakes questions do", "order"),
+    Column("frame", "label", "what the prize of these is on: event or complement", "frame"),
+    Column("order", "label", "the option that these name first, or stakes questions do", "order"),
     Column("gain", "amount", "what the action --acts gains if the event happens, else 1", "gain"),
     Column("loss", "amount", "what it loses if not", "loss"),
-    Column("acts", "text", "the action that stakes gain and loss; the other one passes"),
+    Column("acts", "label", "the action that stakes gain and loss; the other one passes"),
     Column("says_from", "probability", "where it says it would take that action, in its own rows"),
     Column(
         "theta",
@@ -359,7 +356,8 @@ class Reading:
         if isinstance(marks, str) or not isinstance(marks, Collection):
             marks = (marks,)
         missing = tuple(str(mark).strip() for mark in marks)
-        self.__dict__.update(sep=sep, missing=missing, _named=self.columns, columns={})
+        acts = None if self.acts is None else str(self.acts)
+        self.__dict__.update(sep=sep, acts=acts, missing=missing, _named=self.columns, columns={})
         errors = [*self._column_errors(), *self._errors()]
         if errors:
             raise InputError.all_at_once("", errors)
@@ -399,6 +397,11 @@ class Reading:
 
     def _errors(self) -> Iterator[str]:
         """Yield what is wrong with rows, scales, predictions and how a file is said to be."""
+        texts = ("sep", "decimal", "encoding", "sheet", "where")
+        odd = {name: of for name in texts if not isinstance(of := getattr(self, name), str | None)}
+        if odd:
+            yield f"{listing(odd)} must be text; received {odd}."
+            return
         try:
             if self.where is not None:
                 from coherence.runs.row_condition import RowCondition
@@ -422,7 +425,7 @@ class Reading:
                 "action must be another choice than the prediction, such as whether to abstain; "
                 f"received {self.columns['action']!r} for both. Leave --action out (columns)."
             )
-        if self.sep is not None and (len(self.sep) != 1 or self.sep in '"\r\n.' + self.decimal):
+        if self.sep is not None and (len(self.sep) != 1 or self.sep in f'"\r\n.{self.decimal}'):
             yield (
                 f"sep must be one character, and neither the decimal mark nor a quote; received "
                 f"{self.sep!r}. A semicolon is --sep ';', a tab --sep tab."
@@ -447,21 +450,6 @@ class Reading:
                 said[each.name] = ",".join(value) if isinstance(value, tuple) else value
         given = {option: value for option, value in said.items() if value is not None}
         return [f"--{name}" if is_ is True else f"--{name}={is_}" for name, is_ in given.items()]
-
-    def renamed(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Give columns of a file their names in the runs table."""
-        renamed = {original: name for name, original in self.columns.items() if original != name}
-        # A column of the file that already bears the name is not what was asked for.
-        odd = {*renamed.values()} & {*table.columns} - renamed.keys()
-        mine = table.rename(columns={**{name: f"unmapped_{name}" for name in odd}, **renamed})
-        named = self.columns.get(EXACT)
-        # Said to be the exact posterior by the user, of states that are the user's as well.
-        if named in table.columns and (named != EXACT or KIND not in table.columns):
-            mine = mine.assign(**{KIND: RECORDED})
-        mine = mine if self.acts is None else mine.assign(acts=self.acts)
-        if "gain" in mine or not {"loss", "acts"} <= {*mine}:
-            return mine
-        return mine.assign(gain=mine["loss"].notna().astype(float).replace(0.0, float("nan")))
 
 
 AS_IT_IS = Reading()

@@ -344,7 +344,9 @@ def _read_csv(path: Path, reading: Reading | None) -> FileTable:
     if any(name.startswith(" ") for name in names[1:]):  # blanks behind separators
         columns = [pc.utf8_ltrim(column, " ") for column in table.columns]
         table = pa.table(columns, names=table.column_names)
-    notes = []
+    cells = table.to_pandas().set_axis(names, axis="columns")
+    frame, notes = cells.dropna(how="all", ignore_index=True), []
+    n_blank += len(cells) - len(frame)
     # A lone carriage return is half of a line's end where others end with a line feed.
     if not text.endswith("\n" if "\n" in text else "\r"):
         notes.append(
@@ -353,13 +355,13 @@ def _read_csv(path: Path, reading: Reading | None) -> FileTable:
         )
     if n_blank:
         notes.append(f"{counted(n_blank, 'blank line was', 'blank lines were')} skipped.")
-    first = [[cell or "" for cell in row.values()] for row in table.slice(0, 2).to_pylist()]
+    first = frame.head(2).fillna("").to_numpy().tolist()
     at = next((at for at, row in enumerate(first) if all(map(_IMPORT_ID.match, row))), -1)
     if at >= 0:  # what Qualtrics writes below the names: questions, and ids for an import
         lines = counted(at + 1, "further header line")
         notes.append(f"{lines} of Qualtrics, recognised by the ImportId, left out.")
     titles = zip((name.strip() for name in names), first[0] if at > 0 else (), strict=False)
-    frame = table.slice(at + 1).to_pandas().set_axis(names, axis="columns")
+    frame = frame[at + 1 :].reset_index(drop=True)
     return FileTable(frame, [Note(Code.FILE, n) for n in notes], dict(titles), of_text=True)
 
 
@@ -428,20 +430,11 @@ def _csv_cells(path: Path, text: str, names: list[str], sep: str) -> tuple[pa.Ta
     except pa.ArrowInvalid as error:
         said = f"the file cannot be read as a table ({str(error).splitlines()[0]})."
         raise InputError(f"{path}: {wrong or said}") from None
-    filled = pc.is_valid(table.column(0))
-    for column in table.columns[1:]:
-        if pc.all(filled).as_py() is not False:
-            return table, n_blank
-        filled = pc.or_(filled, pc.is_valid(column))
-    kept = table.filter(filled)
-    return kept, n_blank + table.num_rows - kept.num_rows
+    return table, n_blank
 
 
 def _with_plain_quotes(path: Path, text: str, sep: str) -> str:
-    """Refuse text behind a closing quote; write quotes that a backslash escapes in the usual way.
-
-    They are read where all quotes within texts are of that kind.
-    """
+    """Refuse text behind a closing quote; write quotes behind a backslash in the usual way."""
     if '"' not in text or _are_well_formed(text, sep):
         return text
     plain = text.replace('\\"', '""')

@@ -21,7 +21,6 @@ class Code(StrEnum):
     FILE = "file"  # lines of the file that were passed over, or may be missing
     MISSING = "missing"  # marks and blanks that count as empty cells
     PREDICTIONS = "predictions"  # whether predictions are right
-    NEVER_RIGHT = "never_right"  # predictions that no right label can match
     PERCENT = "percent"
     SCALE = "scale"
     SHAPE = "shape"  # rows and columns that options kept or made

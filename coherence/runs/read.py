@@ -10,7 +10,6 @@ import logging
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from os.path import commonprefix
 from pathlib import Path
 from typing import Any
@@ -43,7 +42,9 @@ from coherence.runs.columns import (
     COLUMN_NAMES,
     COMPARED,
     EXACT,
+    KIND,
     LABELS,
+    RECORDED,
     STATE_PREFIX,
     Naming,
     Reading,
@@ -53,7 +54,7 @@ from coherence.runs.columns import (
 )
 from coherence.runs.formats import FileTable, read_table, require_frame, with_index_columns
 from coherence.runs.notes import Code, Level
-from coherence.runs.roles import Findings, read_numbers, without_strangers
+from coherence.runs.roles import Findings, aside, read_numbers, without_strangers
 from coherence.runs.row_condition import RowCondition, label_condition
 from coherence.runs.runs import NAMED, Runs
 from coherence.runs.states import (
@@ -72,11 +73,7 @@ logger = logging.getLogger(__name__)
 _TRUTH = {label: at for pair in KNOWN_PAIRS for at, label in enumerate(pair)}
 _FEWEST_IDS, _MOST_IDS = 6, 100  # for a note on ids in several sessions, and that are looked at
 _BETWEEN = re.compile("[^0-9A-Za-z]")  # words of a name
-_MOST_LABELS = 10  # of a closed list of right labels
 _MOST_OPTIONS = 20  # that a question has
-_TIMES_EACH = 5  # how often each of them must stand there on average
-STOOD_ASIDE = {"theta": "unmapped_theta"}
-"""What a column of the file is called whose name is that of the state that is made."""
 
 
 def named_parts(table: pd.DataFrame, reading: Reading) -> dict[str, list[str]]:
@@ -97,31 +94,13 @@ def with_roles(
 
     `parts` of columns that the user named need not all be there.
     """
-    reading = found.reading
-    pair = {name: parts[name][0] for name in COMPARED if name in parts}
-    there = {n: of for n, of in parts.items() if {*of} <= {*table} and n not in pair}
-    lacking = not {*pair.values()} <= {*table}
-    found.absent |= (parts.keys() - there.keys() - pair.keys()) | ({"theta"} if lacking else set())
-    found.named = Naming({**found.named.columns, **{n: ",".join(of) for n, of in there.items()}})
-    table, columns = _of_several(table, there, found)
-    if pair and not lacking:
-        used = frozenset(columns.values())
-        table = with_right_or_wrong(table, **pair, found=found, used=used)
-        # The file's own theta stepped aside, and may be meant as something else.
-        columns = {name: STOOD_ASIDE.get(as_, as_) for name, as_ in columns.items()}
-    columns |= {name: as_ for name, as_ in reading.columns.items() if name not in there}
-    mine = replace(reading, columns=columns).renamed(table)
-    if len(there.get("context", ())) > 1:
-        truths = [name for name in ("theta", EXACT) if name in mine]
-        found.of_options += _shared_parts(table, mine[truths], there["context"])
-    return mine
-
-
-def _of_several(
-    table: pd.DataFrame, there: Mapping[str, list[str]], found: Findings
-) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Make columns that several are together; return what others are called in the file."""
-    columns = {name: of[0] for name, of in there.items() if len(of) == 1}
+    reading, cells = found.reading, table
+    pair = [parts[name][0] for name in COMPARED if name in parts]
+    there = {name: of for name, of in parts.items() if name not in COMPARED and {*of} <= {*table}}
+    lacking = not {*pair} <= {*table}
+    found.absent |= (reading.columns.keys() - there) | ({"theta"} if lacking else set())
+    joined = {name: ",".join(of) for name, of in there.items()}
+    found.named = Naming({**found.named.columns, **joined})
     several = {name: of for name, of in there.items() if len(of) > 1}
     for name, of in several.items():
         if len({*of}) < len(of) or name not in ("p", *LABELS):
@@ -130,41 +109,43 @@ def _of_several(
                 f"truth; received {','.join(of)!r}."
             )
         elif name not in ("p", "theta"):
-            columns[name] = ",".join(of)
-            table = table.assign(**{columns[name]: joined_labels(table, of)})
+            texts = table[of].apply(
+                lambda cells: labels(cells).astype(object).map(str, "ignore").astype("str")
+            )
+            ids = texts[of[0]].str.cat(texts[of[1:]], sep=" / ")
+            table = table.assign(**{joined[name]: ids})  # none where one of them is empty
             found.note(Code.SHAPE, f"{listing(of)} together are one {name}.")
-    beliefs, truths = several.get("p", []), several.get("theta", [])
-    if truths and len(truths) != len(beliefs) and "p" not in found.absent:
-        found.of_options.append(
-            f"truth in {len(truths)} columns, {listing(truths)}, needs as many of beliefs, one for "
-            f"each state; received {len(beliefs) or 1}. Name them: --belief A,B,C."
-        )
-        found.absent |= {"theta"} if beliefs else {"p", "theta"}
-        truths = []
-    if not beliefs:
-        return table, columns
-    truth = columns.get("theta", "theta")
-    unlabelled = truths or truth not in table.columns or "theta" in found.absent
-    named = state_columns(beliefs, None if unlabelled else table[truth])
-    of_states = {state: belief for belief, state in named.items()}
-    found.named = Naming({**found.named.columns, **of_states})
-    table = _with_states(table, named, truths, found)
-    return table, {name: named.get(as_, as_) for name, as_ in columns.items()}
+    columns = {**reading.columns, **joined}
+    table, called = _with_states(table, several, columns.get("theta", "theta"), found)
+    if pair and not lacking:
+        compared, used = [called.get(n, n) for n in pair], {*joined.values(), *called.values()}
+        called["theta"] = aside("theta", table)  # the file's own may be meant as something else
+        table = with_right_or_wrong(table, compared, used, found)
+    columns = {name: called.get(as_, as_) for name, as_ in columns.items()}
+    renamed = {as_: name for name, as_ in columns.items() if as_ != name}
+    # A column of the file that already bears the name is not what was asked for.
+    odd = {*renamed.values()} & {*table.columns} - renamed.keys()
+    mine = table.rename(columns={name: aside(name, table) for name in odd} | renamed)
+    # Said to be the exact posterior by the user, of states that are the user's as well.
+    if EXACT in there and (joined[EXACT] != EXACT or KIND not in table.columns):
+        mine = mine.assign(**{KIND: RECORDED})
+    mine = mine if reading.acts is None else mine.assign(acts=reading.acts)
+    if "gain" not in mine and {"loss", "acts"} <= {*mine}:
+        mine = mine.assign(gain=mine["loss"].notna().astype(float).replace(0.0, np.nan))
+    of = there.get("context", [])
+    if 1 < len({*of}) == len(of):
+        found.of_options += _shared_parts(mine, {part: labels(cells[part]) for part in of})
+    return mine
 
 
-def joined_labels(table: pd.DataFrame, parts: Sequence[str]) -> Cells:
-    """Return one id of the labels of several columns; none where one of them is empty."""
-    texts = [labels(table[part]).astype(object).map(str, na_action="ignore") for part in parts]
-    return texts[0].str.cat(pd.concat(texts[1:], axis=1), sep=" / ").astype("str")
-
-
-def _shared_parts(table: pd.DataFrame, truths: pd.DataFrame, parts: Sequence[str]) -> Iterator[str]:
+def _shared_parts(table: pd.DataFrame, parts: dict[str, Cells]) -> Iterator[str]:
     """Refuse ids of contexts a part of which alone has the state, so that contexts share it."""
-    ids = joined_labels(table, parts)
+    truths = [name for name in ("theta", EXACT) if name in table]
+    told = table[["context", *truths]].apply(labels)
     for part, other in zip(parts, reversed(parts), strict=True):
-        rows = truths.assign(id=ids).groupby(table[part], observed=True).nunique()
-        one_state = len(truths.columns) > 0 and (rows[truths.columns] <= 1).all(axis=None)
-        if one_state and len(rows) >= _FEWEST_IDS and rows["id"].min() > 1:
+        rows = told.groupby(parts[part].to_numpy(), observed=True).nunique()
+        one_state = truths and (rows[truths] <= 1).all(axis=None)
+        if one_state and len(rows) >= _FEWEST_IDS and rows["context"].min() > 1:
             yield (
                 f"context takes {listing(parts)} together where contexts share nothing; each of "
                 f"{len(rows)} values of {part!r} has one truth. Name that as context and who "
@@ -222,7 +203,8 @@ def _named_alike(truths: Sequence[Any], states: Sequence[str]) -> dict[Any, str]
 def with_matched_states(runs: Runs, found: Findings) -> Runs:
     """Name truths as the beliefs in several states are; refuse those of which none is meant."""
     states, title = runs.state_names, found.named.plain("theta")
-    seen = runs.theta.unique().tolist() if len(states) > 1 else []
+    all_read = len(states) > 1 and not any(map(is_belief, found.absent))
+    seen = runs.theta.unique().tolist() if all_read else []
     matched = _named_alike(seen, states)
     strays = [label for label in seen if label not in matched]
     if not strays and len({*matched.values()}) == len(matched):
@@ -253,18 +235,32 @@ def with_matched_states(runs: Runs, found: Findings) -> Runs:
 
 
 def _with_states(
-    table: pd.DataFrame, beliefs: Mapping[str, str], truths: Sequence[str], found: Findings
-) -> pd.DataFrame:
-    """Return a table with beliefs under the names of their states.
+    table: pd.DataFrame, several: Mapping[str, list[str]], truth: str, found: Findings
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Name beliefs after their states; return the table, and what became of its columns' names.
 
-    `truths` are columns of outcomes, which go by name with those of the beliefs where both are told
-    apart alike, else by their order.
+    A `truth` of several columns goes by name with those of the beliefs where both are told apart
+    alike, else by their order.
     """
-    states = [name.removeprefix(STATE_PREFIX) for name in beliefs.values()]
-    others = [name for name in map(str, table.columns) if name not in beliefs and is_belief(name)]
-    aside, columns = {name: f"unmapped_{name}" for name in others}, list(beliefs)
+    beliefs, truths = several.get("p", []), several.get("theta", [])
+    if truths and len(truths) != len(beliefs) and "p" not in found.absent:
+        found.of_options.append(
+            f"truth in {len(truths)} columns, {listing(truths)}, needs as many of beliefs, one for "
+            f"each state; received {len(beliefs) or 1}. Name them: --belief A,B,C."
+        )
+        found.absent |= {"theta"} if beliefs else {"p", "theta"}
+        truths = []
+    if not beliefs:
+        return table, {}
+    unlabelled = truths or truth not in table.columns or "theta" in found.absent
+    named = state_columns(beliefs, None if unlabelled else table[truth])
+    found.named = Naming({**found.named.columns, **{state: of for of, state in named.items()}})
+    states = [name.removeprefix(STATE_PREFIX) for name in named.values()]
+    others = [name for name in map(str, table.columns) if name not in named and is_belief(name)]
+    called, columns = {name: aside(name, table) for name in others} | named, list(named)
+    made = dict[str, str]()
     if truths:
-        told = zip(told_apart([*beliefs]), told_apart(truths), strict=True)
+        told = zip(told_apart(beliefs), told_apart(truths), strict=True)
         if alike := next(((of, to) for of, to in told if {*of} == {*to}), None):
             truths = [truths[alike[1].index(part)] for part in alike[0]]
         columns = [*truths]
@@ -281,11 +277,11 @@ def _with_states(
         found.of_options += found.broken("", rule, odd, shown, remedy, title)
         which = np.array(states, dtype=object)[numbers.argmax(axis=1)]
         theta = pd.Series(which, index=table.index).mask(unknown, None)
-        aside |= STOOD_ASIDE if "theta" in table.columns else {}
-        table = table.rename(columns=aside).assign(theta=theta).drop(columns=columns)
-    named = [f"{s} ({c})" if s != c else s for s, c in zip(states, columns, strict=True)]
-    found.note(Code.SHAPE, f"the states are {listing(named, 8)}.")
-    return table.rename(columns={**aside, **beliefs})
+        made = {"theta": aside("theta", table), truth: "theta"}
+        table = table.drop(columns=columns).rename(columns=made).assign(theta=theta)
+    titles = [f"{s} ({c})" if s != c else s for s, c in zip(states, columns, strict=True)]
+    found.note(Code.SHAPE, f"the states are {listing(titles, 8)}.")
+    return table.rename(columns=called), called | made
 
 
 def note_repeated_ids(
@@ -350,16 +346,11 @@ def doubt_rows_of_options(table: pd.DataFrame, unused: Sequence[str], found: Fin
 
 
 def with_right_or_wrong(
-    table: pd.DataFrame, prediction: str, gold: str, found: Findings, used: frozenset[str]
+    table: pd.DataFrame, pair: Sequence[str], used: set[str], found: Findings
 ) -> pd.DataFrame:
-    """Put in theta whether each prediction is right, and count them.
-
-    Both columns go, but for those that are `used` for something else; rows that lack one have no
-    state.
-    """
-    both = [
-        labels(table[name], found.reading.decimal).astype(object) for name in (prediction, gold)
-    ]
+    """Put in theta whether each prediction is right; both columns go, unless otherwise `used`."""
+    prediction, gold = pair
+    both = [labels(table[name], found.reading.decimal).astype(object) for name in pair]
     known = both[0].notna() & both[1].notna()
     texts = compared_labels(*({*column[known]} for column in both))
     forms = [column.map(of, na_action="ignore") for column, of in zip(both, texts, strict=True)]
@@ -372,27 +363,15 @@ def with_right_or_wrong(
             f"prediction and gold must name labels alike; {prediction!r} holds {first}, {gold!r} "
             f"holds {second}, and no prediction is right. Write both in one way."
         )
-    # Right labels that are a short list: free answers are often wrong in words of their own.
-    elif 1 < n_possible <= _MOST_LABELS and n_known >= _TIMES_EACH * n_possible:
-        counts = both[0][known & ~forms[0].isin({*possible})].value_counts()
-        if len(counts):
-            held = listing((f"{each!r} ({counted(n, 'row')})" for each, n in counts.items()), 4)
-            condition = label_condition(prediction, list(counts.index))
-            text = (
-                f"{counted(int(counts.sum()), 'prediction')} of {n_known} can never be right, for "
-                f"{gold!r} has no such label, and count as wrong: {held}. Where such a label is no "
-                f"answer, leave these rows out: {typed_option('--where', condition)}."
-            )
-            found.note(Code.NEVER_RIGHT, text, Level.WARNING)
     right = (forms[0] == forms[1]).astype(object).where(known, None)
-    table = table.drop(columns=[name for name in (prediction, gold) if name not in used])
+    table = table.drop(columns=[name for name in pair if name not in used])
     text = (
         f"theta is whether {prediction!r} is {gold!r}, but for blanks, case, Unicode form, "
         f"type and marks around it: {int(right.sum())} of {counted(n_known, 'prediction')} right."
     )
     found.note(Code.PREDICTIONS, text)
     theta = right.map(int, na_action="ignore").astype("Int64")
-    table = table.rename(columns=STOOD_ASIDE)
+    table = table.rename(columns={"theta": aside("theta", table)})
     return table.assign(theta=theta, theta_name=f"{prediction} is right")
 
 
@@ -552,10 +531,9 @@ def read_runs(
     Parameters
     ----------
     path : path or DataFrame
-        A .parquet, .csv, .tsv, .jsonl (an object a line) or .json file (an array of objects), or
-        one of Excel (.xlsx), each also packed by gzip; one of Stata (.dta) or SPSS (.sav; these and
-        Excel need the extra ``files``); or a table that is in memory already, for which `sep`,
-        `encoding` and `sheet` are left out.
+        A file: .parquet, .csv, .tsv, .jsonl (an object a line), .json (an array of objects), .xlsx
+        (Excel), all also packed by gzip, .dta (Stata) or .sav (SPSS; these and Excel need the extra
+        ``files``); or a table in memory, without `sep`, `encoding` and `sheet`.
     columns : mapping of str to str or list of str, optional
         Column of the runs table, or option of the command line that names it -> column of the file,
         for example ``{"belief": "p_ill", "action": "treats"}``; several columns for an id, for

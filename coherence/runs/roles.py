@@ -44,6 +44,11 @@ from coherence.runs.runs import EVALUATION, REFERENCE, Runs
 from coherence.runs.states import not_labels, typed_option
 
 
+def aside(name: str, table: pd.DataFrame) -> str:
+    """Return a new name for a column of the file, whose own is that of something else here."""
+    return f"{'unmapped_' * (1 + (f'unmapped_{name}' in table))}{name}"
+
+
 def rows_of(wrong: Any) -> str:
     """Name the first rows where something is wrong."""
     positions = np.flatnonzero(np.asarray(wrong))
@@ -414,16 +419,13 @@ _EVEN_IF_MAPPED = {"prompt", EXACT}  # as variants; a posterior has its kind bes
 def without_strangers(
     table: pd.DataFrame, mapped: Collection[str], found: Findings
 ) -> pd.DataFrame:
-    """Set columns aside that are not what their names say here.
-
-    Columns that are `mapped` were named by the user, who means them.
-    """
+    """Set columns aside that are not what their names say here, unless the user `mapped` them."""
     for column in COLUMNS:
         name = column.name
         if name not in MAY_BE_STRANGERS & {*table.columns} - ({*mapped} - _EVEN_IF_MAPPED):
             continue
         if reason := _why_not_ours(column, Runs(table), table[name]):
-            table = table.rename(columns={name: f"unmapped_{name}"})
+            table = table.rename(columns={name: aside(name, table)})
             text = f"{name} was taken for a column of your own: {reason}."
             found.note(Code.SET_ASIDE, text, Level.WARNING)
     return table

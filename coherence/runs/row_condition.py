@@ -88,11 +88,12 @@ class RowCondition:
         """Parse a condition, or raise `InputError` with what it may hold."""
         try:
             tree = ast.parse(_QUOTED.sub(_stand_in, text.strip()), mode="eval").body
-        except (AttributeError, SyntaxError, ValueError, RecursionError, MemoryError):
+            cls(text, tree)._walk(tree, None)
+        except InputError:
+            raise
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise InputError(f"where must be a condition; received {text!r}: {_RULE}.") from None
-        condition = cls(text, tree)
-        condition._walk(tree, None)
-        return condition
+        return cls(text, tree)
 
     def kept_rows(
         self, table: pd.DataFrame, compared: Mapping[str, "pd.Series[Any]"]

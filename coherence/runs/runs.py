@@ -3,11 +3,6 @@
 `coherence.runs.read` makes the `Runs` of a valid table; `completed` fills the columns that
 may be absent; `evaluations` parts the rows by task and model. What is derived from the columns is
 an attribute here, and nothing else asks a table for it again.
-
-A belief may be drawn and read, drawn among the answers that have the form, or computed from the
-distribution over them; an action may be chosen, or be the probabilities of all. `answer_mass` is
-the probability of the form itself, before anything is conditioned on it; of a row with an action it
-is the smaller of its two answers, so that such rows are told apart from those with a belief alone.
 """
 
 import hashlib

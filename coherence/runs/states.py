@@ -106,12 +106,7 @@ def _as_numbers(labels: Sequence[Any]) -> NDArray[np.float64] | None:
 
 
 def not_labels(labels: Sequence[Any], n_cases: int, *, numbers_alone: bool = False) -> str:
-    """Return why different values of a column are not labels of states or actions; else "".
-
-    Numbers that are not all whole are not, if more than ten differ or three lie strictly between 0
-    and 1; nor, unless `numbers_alone`, are more than ten labels that are more than half as many as
-    the cases.
-    """
+    """Return why different values of a column are not labels of states or actions; else ""."""
     numbers = _as_numbers(labels)
     if numbers is not None and (numbers % 1).any():
         inside = int(((numbers > 0) & (numbers < 1)).sum())

@@ -286,11 +286,7 @@ def filled(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def stacked(parts: Sequence[pd.DataFrame], *, counts: bool) -> pd.DataFrame:
-    """Put answers under each other, and number the repetitions of rows that have a context.
-
-    `counts` those that samples gathered into one context are. Raises `InputError` if an answer
-    occurs twice.
-    """
+    """Put answers under each other; number repetitions, all if `counts`; refuse doubled ones."""
     rows = filled(pd.concat(parts, ignore_index=True))
     columns = ["task", "model", "prompt", "context"]
     question, known = filled(rows.reindex(columns=[*columns, "rep"])), rows["context"].notna()

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
     from inspect_ai.tool import ToolCall
 
-_EVAL = re.compile(rb'"eval"\s*:\s*\{')
+_EVAL = re.compile(rb'[^{\[]*\{.*"eval"\s*:\s*\{', re.DOTALL)
 _AT_ONCE = 16  # samples with all their messages and events: those of a long log fill the memory
 OWN_TASK = "belief_coherence/beliefs_and_actions"
 """This package's own task, whose logs ``coherence analyze`` reads."""
@@ -51,14 +51,7 @@ _CHOICE_SCORER = re.compile(r"(?:.*/)?choice\d*")
 
 
 def read_inspect_log(path: Path, calls: CallReading | None = None) -> AnswerLog:
-    """Return a log as one record per sample and epoch; of agents that act by `calls`, per belief.
-
-    Raises
-    ------
-    InputError
-        No log, or one without an answer; no call, a tool or an argument that no call has, or
-        nothing that says where beliefs stand.
-    """
+    """Return a log as a record per sample and epoch; of agents that act by `calls`, per belief."""
     log, samples = read_samples(path, unread=set() if calls else {"messages", "events"})
     seen, errors, records = Counter[str](), Counter[str](), list[dict[str, object]]()
     n, answered = 0, False
@@ -193,11 +186,9 @@ def _choice_of(target: object, choices: Sequence[str]) -> object:
 
 def _recognises(path: Path) -> bool:
     """Tell a log from other JSON: it says early on what was evaluated."""
-    if path.suffix.lower() == ".eval":
-        return True
     with path.open("rb") as file:
         start = file.read(100_000)  # before its plan, results and samples
-    return start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and bool(_EVAL.search(start))
+    return path.suffix.lower() == ".eval" or bool(_EVAL.match(start))
 
 
 FORMAT = LogFormat("inspect", (".eval", ".json"), _recognises, read_inspect_log)

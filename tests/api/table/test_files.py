@@ -197,13 +197,7 @@ READ = [
     ({"sure": (2 * P - 1).round(2)}, f"{WORDS} --scale=-1..1", "-1 as 0, 0 as 0.5, 1 as 1"),
 ]
 REFUSED = [
-    (
-        {"right": np.where(FEW, "void", np.where(TRUE, "yes", "no"))},
-        "",
-        "4 of",
-        "--where '.*?'",
-        "",
-    ),
+    ({"right": np.where(FEW, "?", np.where(TRUE, "yes", "no"))}, "", "4 of", "--where '.*?'", ""),
     ({"question": CASE // 4}, "", "varies", "--group question", "--context question"),
     ({"sure": 2 * PERCENT - 100}, "--percent", "-100", r"--scale=\S+", "--percent"),
     ({"sure": PERCENT / 10}, "", "0..10", "--scale 0..10", ""),

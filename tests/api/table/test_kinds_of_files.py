@@ -161,6 +161,21 @@ def test_two_codes_of_one_label_are_refused_where_the_column_is_read(tmp_path):
         read_runs(path, columns={"action": "other"})
 
 
+def test_a_column_that_is_part_of_another_is_still_read():
+    """Breaks if a part of an id is looked for where it has another name, or a role gets lost."""
+    table = pd.DataFrame({"case": [*range(8)] * 2, "theta": ["sun", "rain"] * 8, "p_sun": 0.75})
+    table = table.assign(p_rain=0.25, p_id=[0] * 8 + [1] * 8, is_sun=[1, 0] * 8, is_rain=[0, 1] * 8)
+    table = table.assign(action_go=0.5, action_stay=0.5, empty=None)
+    for columns in (
+        {"context": "case,theta", "model": "empty"},
+        {"context": ["case", "p_sun"]},
+        {"person": "p_id"},
+        {"theta": ["is_sun", "is_rain"], "group": "theta"},
+    ):
+        named = {"context": "case", "belief": ["p_sun", "p_rain"]} | columns
+        assert {*named} - {"belief"} <= {*read_runs(table, columns=named)}
+
+
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("role", ["group", "task"])
 def test_what_the_user_named_stays_what_its_name_says(role, ending, tmp_path):

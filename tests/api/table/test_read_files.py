@@ -174,20 +174,6 @@ def test_missing_files_name_the_closest(tmp_path, runs):
         read_runs(tmp_path / "run.parquet")
 
 
-def test_mapped_column_must_exist(tmp_path, runs, read):
-    write_runs(runs, tmp_path / "runs.csv")
-    for columns, said in (
-        ({"action": "actoin"}, "no column 'actoin' to use as 'action'. Closest name found: 'act"),
-        ({"task": "asai"}, "no column 'asai' to use as 'task'. Closest name found: 'task'"),
-        ({"p": "p_true", "p_true": "p_true"}, "uses one column of the file twice"),
-    ):
-        with pytest.raises(InputError, match=said):
-            read_runs(tmp_path / "runs.csv", columns=columns)
-    doubled = "p,action,theta,conf,conf\n0.7,yes,1,0,1\n"
-    with pytest.raises(InputError, match="column 'conf' occurs more than once"):
-        read(doubled)
-
-
 def test_missing_columns_are_told_once_with_all_other_faults(read):
     """They once had to be mended one by one before anything else was looked at."""
     text = 'prob,actn,status\n20%,a,ok\n"1,7",A,okk\n3%,b,ok\n'

@@ -133,6 +133,10 @@ def test_all_errors_come_at_once():
     with pytest.raises(InputError) as caught:
         read_runs("x.csv", columns={"beleif": "p"}, sep=";;", scale="1-7", prediction="said")
     assert len(caught.value.errors) == 4
+    twice, deep = {"columns": {"p": "p_true", "p_true": "p_true"}}, {"where": "not " * 2000}
+    for option in ({"decimal": 3}, {"sep": [","]}, {"where": b"p == 1"}, {"sheet": 0}, twice, deep):
+        with pytest.raises(InputError, match=f"^{next(iter(option))}"):
+            read_runs("x.csv", **option)
 
 
 def test_missing_columns_name_the_closest():
