@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from html import escape
 from importlib import import_module
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import pandas as pd
 
@@ -232,10 +232,6 @@ class CheckResult:
         options = {name: value for name, value in self.settings.items() if name not in found}
         known = {name: value for name, value in found.items() if value is not None}
         object.__setattr__(self, "settings", options | known)
-
-    def noting(self, *reasons: str) -> Self:
-        """Return it with these reasons, those that are empty left out."""
-        return replace(self, reason="; ".join(filter(None, reasons)))
 
     @property
     def variant(self) -> str:
@@ -466,6 +462,11 @@ def by_variant(results: Iterable[CheckResult], kind: type[Found]) -> dict[str, F
     """Return the results of one check, which are of a kind of their own, by variant."""
     of_kind = (result for result in results if isinstance(result, kind))
     return {result.variant: result for result in of_kind}
+
+
+def joined_reasons(*reasons: str) -> str:
+    """Join reasons, those that are empty left out."""
+    return "; ".join(filter(None, reasons))
 
 
 def contributions_to_mean(values: "pd.Series[float]") -> "pd.Series[float]":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from coherence.analysis.reading import (
     settled_by_choice,
 )
 from coherence.checks import CHECKS
-from coherence.checks.check import Call, Check, declaration, declared_name
+from coherence.checks.check import Call, Check, declaration, declared_name, run
 from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import number_of_jobs, require
@@ -34,28 +33,13 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.json import package_version, versions
 from coherence.report.report import Report
 from coherence.report.verdicts import as_margin
-from coherence.result import CheckResult, Family
+from coherence.result import Family
 from coherence.runs import needs
 from coherence.runs.columns import Reading
 from coherence.runs.notes import Code, Level, Note, not_run, warning
 from coherence.runs.runs import REFERENCE, Runs
 from coherence.statistics.resample import Progress, Seed, as_seed, run_calls
 from coherence.statistics.shares import clustered_auc
-
-
-@dataclass(frozen=True)
-class Job:
-    """One call of a check, with everything that it needs to run in another process."""
-
-    check: str
-    call: Call
-    seed: int | None
-
-    def run(self) -> list[CheckResult]:
-        """Run the check and return its results."""
-        options = {} if self.seed is None else {"rng": self.seed}
-        outcome = self.call.function(**options)
-        return [outcome] if isinstance(outcome, CheckResult) else [*outcome]
 
 
 def _spoken(checks: Sequence[Check]) -> str:
@@ -278,11 +262,10 @@ def plan_evaluation(
     names: Sequence[str],
     *,
     published: bool,
-    seed: int,
     named: bool = True,
     full: bool = False,
-) -> tuple[list[Job], list[Note]]:
-    """Plan every check that was asked for and that the rows allow.
+) -> tuple[list[tuple[str, Call]], list[Note]]:
+    """Plan every check that was asked for and that the rows allow: calls by its name, and notes.
 
     Checks that nobody `named` are those that run by themselves; `full` adds all of their parts.
     """
@@ -310,18 +293,18 @@ def plan_evaluation(
     if evaluation.runs.graded:
         text = "the truth differs between rows of a case: its share there is the state."
         notes.append(Note(Code.STATE, text))
-    jobs = []
+    calls = list[tuple[str, Call]]()
     # By evidence, that of the primary test first; else in the order of the catalogue.
     for check in sorted(there, key=lambda check: needs.EVIDENCE.index(check.needs)):
         data = evaluation.data(check.needs)
         parts = [p for p in check.parts if named or full or p.by_itself(evaluation.runs)]
         for declared in (of for of in (check, *parts) if of.of_papers or not published):
             for step in declared.plan(data, published):
-                if not isinstance(step, Call):
+                if isinstance(step, Note):
                     notes.append(step)
                 else:
-                    jobs.append(Job(check.name, step, seed if step.draws else None))
-    return jobs, notes
+                    calls.append((check.name, step))
+    return calls, notes
 
 
 def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
@@ -472,14 +455,15 @@ def analyze(
     )
     options: dict[str, Any] = {"named": checks is not None, "full": full, "published": published}
     base = as_seed(rng)
-    plans = [plan_evaluation(each, names, seed=base, **options) for _, each in evaluations]
-    jobs = [job for of_evaluation, _ in plans for job in of_evaluation]
-    calls, labels = [(job,) for job in jobs], [job.check for job in jobs]
-    outcomes = iter(run_calls(Job.run, calls, n_jobs, progress=progress, labels=labels))
-    results = adjusted([[each for _ in of for each in next(outcomes)] for of, _ in plans])
+    plans = [plan_evaluation(each, names, **options) for _, each in evaluations]
+    labels = [name for of_evaluation, _ in plans for name, _ in of_evaluation]
+    calls = [(call, base) for of_evaluation, _ in plans for _, call in of_evaluation]
+    outcomes = iter(run_calls(run, calls, n_jobs, progress=progress, labels=labels))
+    results = [[each for _ in of for each in next(outcomes)] for of, _ in plans]
+    every = zip(evaluations, plans, results, adjusted(results), strict=True)
     found = [
-        with_results(measured(key, evaluation, assumed, notes), of, margin)
-        for (key, evaluation), (_, notes), of in zip(evaluations, plans, results, strict=True)
+        with_results(measured(key, evaluation, assumed, notes), of, filled, margin)
+        for (key, evaluation), (_, notes), of, filled in every
     ]
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {

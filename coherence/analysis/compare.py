@@ -421,9 +421,10 @@ def compare(
     forecasts = [
         key for key, report in analysed.items() if family_of(report.verdict) is Family.SCORES
     ]
-    corrected = adjusted([analysed[key].results for key in forecasts])  # over all models
-    for key, results in zip(forecasts, corrected, strict=True):
-        analysed[key] = with_results(analysed[key], results)
+    of_forecasts = [analysed[key].results for key in forecasts]
+    corrected = adjusted(of_forecasts)  # over all models
+    for key, results, filled in zip(forecasts, of_forecasts, corrected, strict=True):
+        analysed[key] = with_results(analysed[key], results, filled)
     _require_found(named, analysed.values())
     rows, pairs = list[dict[str, Any]](), list[dict[str, Any]]()
     for task in tasks:

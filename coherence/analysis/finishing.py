@@ -31,53 +31,39 @@ from coherence.statistics.pvalues import benjamini_hochberg, holm
 from coherence.statistics.report_noise import ReportNoise
 
 
-def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[CheckResult]]:
-    """Correct p-values over their families, for each (task, model) of a report.
+def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[dict[str, Any]]]:
+    """Return the fields of results that a report fills in, for each (task, model): their families.
 
     The primary test stands at its level, with a false discovery rate over all evaluations beside
     it; the further tests of an evaluation are corrected among themselves; tests of calibration of
     forecasts over all evaluations. What is an estimate in a report has no p-value.
     """
-    groups: dict[tuple[Family, int], list[CheckResult]] = {}
-    for at, results in enumerate(by_evaluation):
-        for result in results:
-            family = _family_of(result)
-            groups.setdefault((family, at * (family is Family.SECOND)), []).append(result)
-    done = {
-        id(result): _in_report(result, family, changes)
-        for (family, _), group in groups.items()
-        for result, changes in zip(group, _corrected(family, group), strict=True)
-    }
-    return [[done[id(each)] for each in results] for results in by_evaluation]
+    filled = [[{"family": _family_of(each)} for each in results] for results in by_evaluation]
+    groups: dict[tuple[Family, int], list[tuple[CheckResult, dict[str, Any]]]] = {}
+    for at, (results, of_results) in enumerate(zip(by_evaluation, filled, strict=True)):
+        for result, fields in zip(results, of_results, strict=True):
+            family = fields["family"]
+            if family is not Family.ESTIMATE:
+                group = groups.setdefault((family, at * (family is Family.SECOND)), [])
+                group.append((result, fields))
+            elif not result.published:
+                fields["pvalue"] = None
+    for (family, _), group in groups.items():
+        pvalues = [math.nan if result.pvalue is None else result.pvalue for result, _ in group]
+        n_tests = sum(not math.isnan(pvalue) for pvalue in pvalues)
+        both = zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True)
+        for (_, fields), (first, second) in zip(group, both, strict=True):
+            fields["pvalue_holm"] = None if family is Family.PRIMARY else float(first)
+            fields |= {"pvalue_bh": float(second), "n_tests": n_tests}
+    return filled
 
 
 def _family_of(result: CheckResult) -> Family:
     """Return what a result is in the report; as the papers have it, it is no test."""
     check = check_of(result.check)
-    estimate = check is None or result.pvalue is None or result.published
-    return Family.ESTIMATE if check is None or estimate else check.family
-
-
-def _in_report(result: CheckResult, family: Family, corrected: dict[str, Any]) -> CheckResult:
-    """Say what a result is, with its p-value corrected; the primary test keeps its level."""
-    if family is Family.PRIMARY:
-        corrected["pvalue_holm"] = None
-    elif family is Family.ESTIMATE and not result.published:
-        corrected["pvalue"] = None
-    return replace(result, family=family, **corrected)
-
-
-def _corrected(family: Family, results: Sequence[CheckResult]) -> list[dict[str, Any]]:
-    """Return what the correction over a family gives of each result; nothing of estimates."""
-    if family is Family.ESTIMATE:
-        return [{} for _ in results]
-    pvalues = [math.nan if result.pvalue is None else result.pvalue for result in results]
-    n_tests = sum(not math.isnan(pvalue) for pvalue in pvalues)
-    both = zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True)
-    return [
-        {"pvalue_holm": float(first), "pvalue_bh": float(second), "n_tests": n_tests}
-        for first, second in both
-    ]
+    if check is None or result.pvalue is None or result.published:
+        return Family.ESTIMATE
+    return check.family
 
 
 def measured(
@@ -116,9 +102,12 @@ def measured(
 
 
 def with_results(
-    evaluation: EvaluationReport, results: Sequence[CheckResult], margin: float | None = None
+    evaluation: EvaluationReport,
+    results: Sequence[CheckResult],
+    filled: Sequence[dict[str, Any]],
+    margin: float | None = None,
 ) -> EvaluationReport:
-    """Add results, whose p-values are corrected, and what they say."""
+    """Add results, with the fields that `adjusted` fills in, and what they say."""
     assert evaluation.answering is not None
     assert evaluation.scatter is not None
     noun, scatter = belief_noun(evaluation.answering), evaluation.scatter
@@ -131,7 +120,10 @@ def with_results(
         why = primary.reason or several or few
     shares = None if primary is None or verdict.of_other_belief else primary.fitted
     figures = evaluation.figures.beside("choices_by_state", shares, why)
-    results = tuple(withheld(result, verdict) for result in results)
+    results = tuple(
+        replace(result, **fields | withheld(result, fields, verdict))
+        for result, fields in zip(results, filled, strict=True)
+    )
     about: dict[str, Any] = {"verdict": verdict, "stakes": stakes, "margin": margin}
     evaluation = replace(evaluation, results=results, figures=figures, **about)
     tests = evaluation.further_tests
@@ -145,29 +137,30 @@ def with_results(
     )
 
 
-def withheld(result: CheckResult, verdict: Verdict) -> CheckResult:
-    """Return a result without its numbers where nothing can be told, and it is the primary one.
+def withheld(result: CheckResult, fields: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
+    """Return fields that take the numbers out of a result of which nothing can be told.
 
-    So no reader of the report has an effect that its verdict does not stand by.
+    Of the primary one, where the verdict is open: so no reader of the report has an effect that its
+    verdict does not stand by.
     """
-    if not (verdict.open and (verdict.of_other_belief or result.family is Family.PRIMARY)):
-        return result
-    reason = result.reason or verdict.reason
+    of_primary = fields["family"] is Family.PRIMARY
+    if not (verdict.open and (verdict.of_other_belief or of_primary)):
+        return {}
+    reason, found = result.reason or verdict.reason, dict[str, Any]()
     if isinstance(result, Sufficiency):
-        found: Any = dict.fromkeys(("p_direction", "p_beyond", "p_turn", "turns", "allowed"))
-        result = replace(result, **found)
-    return replace(
-        result,
-        statistic=math.nan,
-        interval=None,
-        pvalue=None if result.pvalue is None else math.nan,
-        pvalue_bh=math.nan,
-        pvalue_holm=None if result.pvalue_holm is None else math.nan,
-        reason=reason,
-        also={name: each.withheld(reason) for name, each in result.also.items()},
-        details=result.details.iloc[:0],
-        contributions=None,
-    )
+        found = dict.fromkeys(("p_direction", "p_beyond", "p_turn", "turns", "allowed"))
+    pvalues = {"pvalue": result.pvalue} | fields
+    for name in ("pvalue", "pvalue_holm"):
+        found[name] = None if pvalues.get(name) is None else math.nan
+    return found | {
+        "statistic": math.nan,
+        "interval": None,
+        "pvalue_bh": math.nan,
+        "reason": reason,
+        "also": {name: each.withheld(reason) for name, each in result.also.items()},
+        "details": result.details.iloc[:0],
+        "contributions": None,
+    }
 
 
 def _state_name(evaluation: EvaluationRows) -> str:

@@ -15,12 +15,13 @@ from scipy import stats
 
 from coherence.agents import AGENTS, PROMPTS, Agent, named_agent, simulate
 from coherence.analysis.evaluation import EvaluationRows, require_kind_of_state
-from coherence.checks.check import Call, declaration, declarations
+from coherence.checks.check import declaration, declarations, run
 from coherence.errors import InputError, closest
 from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
 from coherence.public_names import rng_for_seed
-from coherence.result import LEVEL, CheckResult, Family
+from coherence.result import LEVEL, Family
 from coherence.runs.needs import GIVEN_Z
+from coherence.runs.notes import Note
 from coherence.statistics.resample import Seed, as_seed, check_stream, run_calls
 
 WEIGHT, HIDDEN = "weight", "hidden_signal"
@@ -207,13 +208,12 @@ class _Design:
         """Draw a table and test it: its cases, and result -> p-value, NaN where it is undefined."""
         rng = check_stream(self.seed, f"power: {n_cases} cases x {self.n_reps}, table {number}")
         rows = EvaluationRows(self.table(n_cases, rng), state=self.state)
-        declared, options = declaration(self.check), {"rng": rng}
+        declared = declaration(self.check)
         pvalues: dict[str, float] = {"n_cases": n_cases}
         for step in declared.plan(replace(rows.data(declared.needs), features=None), False):
-            if not isinstance(step, Call):
+            if isinstance(step, Note):
                 continue
-            outcome = step.function(**declared.power_draws, **(options if step.draws else {}))
-            for result in [outcome] if isinstance(outcome, CheckResult) else outcome:
+            for result in run(step, rng, **declared.power_draws):
                 if result.pvalue is not None:  # an estimate has none
                     pvalues[result.check] = result.pvalue
         return pvalues

@@ -4,12 +4,11 @@ These are estimates alongside the coherence checks: a coherent agent may be badl
 calibrated one incoherent.
 """
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question, blank
+from coherence.checks.check import CallsAndNotes, Check, Interpretation, Question, blank
 from coherence.inputs import few_contexts
 from coherence.result import CheckResult
 from coherence.runs.needs import TARGETS
@@ -40,12 +39,12 @@ def calibration_of(data: EvaluationData, *, by_state: bool) -> CheckResult:
     further = {"settings": options, "assumptions": (clusters.independent,)}
     result = blank(CheckResult, data, name, what, unit, **further)
     if few := few_contexts(data.n_contexts):
-        return replace(result, reason=few)
+        return result(reason=few)
     squares = context_means((data.belief - target) ** 2, data.context, data.n_contexts)
     result = mean_result(result, data.by_context(squares), clusters, "error", root=not by_state)
     if by_state and clusters.n > 1 and not np.ptp(target):  # of an exact posterior it is the root
-        return replace(result, interval=None, reason=ONE_OUTCOME)
-    return result
+        return result(interval=None, reason=ONE_OUTCOME)
+    return result()
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
@@ -71,7 +70,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
         yield Note(Code.STATE, text)
     for rows, by_state in ((exact, False), (state, True)):
         if rows.any():
-            yield Call(partial(calibration_of, data.subset(rows), by_state=by_state), draws=False)
+            yield partial(calibration_of, data.subset(rows), by_state=by_state)
 
 
 CHECK = Check(

@@ -8,8 +8,9 @@ columns of an evaluation and hands them over as `EvaluationData`.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
+from inspect import signature
 from typing import Any, TypeVar
 
 from coherence.checks import CHECKS
@@ -20,6 +21,7 @@ from coherence.runs.needs import MATCHING_QUESTIONS, STAKES_QUESTIONS
 from coherence.runs.notes import Note
 from coherence.runs.runs import Runs
 from coherence.statistics.evaluation import EvaluationData
+from coherence.statistics.resample import Seed
 
 ANY = "*"
 """Key of the sentences of variants that data name, such as pairs of actions."""
@@ -88,25 +90,27 @@ def estimated(words: str, row: str = "", form: Form = Form.POINTS) -> Interpreta
     return Interpretation(words=words, row=row, form=form)
 
 
-@dataclass(frozen=True)
-class Call:
-    """One run of a check, ready to be sent to another process."""
-
-    # the check with its arguments (`functools.partial`), but for `rng`.
-    function: Callable[..., CheckResult | Sequence[CheckResult]]
-    draws: bool = True  # whether the function takes `rng`
-
-
 def blank(
     kind: type[Result], data: Any, check: str, null: str, unit: str, **further: Any
-) -> Result:
-    """Return a result of a kind without numbers, of all rows of an evaluation, or of `CaseRows`."""
+) -> partial[Result]:
+    """Return a kind of result, of all rows of an evaluation or `CaseRows`, that lacks its numbers.
+
+    Called with what was found, or with the reason why nothing was, it makes the result.
+    """
     sample = {"n_rows": data.n_rows, "n_contexts": data.n_contexts, "n_dropped": data.n_dropped}
-    return kind(check, null, unit=unit, **sample | further)
+    return partial(kind, check, null, unit=unit, **sample | further)
 
 
+Call = Callable[..., CheckResult | Sequence[CheckResult]]
+"""A check with its arguments (`functools.partial`), but for `rng`, which it gets if it takes it."""
 CallsAndNotes = Iterator[Call | Note]
 """The calls of a check, in the order of their results, and notes on what is left out and why."""
+
+
+def run(call: Call, rng: Seed, **options: Any) -> list[CheckResult]:
+    """Run a call with a source of randomness, where it takes one; return its results."""
+    outcome = call(**options, **({"rng": rng} if "rng" in signature(call).parameters else {}))
+    return [outcome] if isinstance(outcome, CheckResult) else [*outcome]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +20,6 @@ from numpy.typing import ArrayLike
 from coherence.checks.by_name import takes_columns
 from coherence.checks.check import (
     INTERVAL_ALONE,
-    Call,
     CallsAndNotes,
     Check,
     Interpretation,
@@ -185,9 +183,9 @@ def cmi(
     null = NULL.format(action="action" if policy is None else "policy")
     result = blank(CheckResult, choices, "cmi", null, UNIT, pvalue=math.nan, settings=settings)
     if choices.degenerate:
-        return replace(result, reason=choices.degenerate)
+        return result(reason=choices.degenerate)
     if published and policy is not None:
-        return replace(result, pvalue=None, reason=NO_PUBLISHED)
+        return result(pvalue=None, reason=NO_PUBLISHED)
 
     def nearest(rows: Codes) -> float:
         """Nearest-neighbour estimate from a choice of rows, repeats allowed."""
@@ -205,7 +203,7 @@ def cmi(
     cuts = permutation_blocks(contexts.belief, contexts.group)
     nothing = SEPARATED if separated(choices) else settled_by_groups(contexts)
     if nothing := nothing or too_few(cuts[0], contexts):
-        return replace(result, reason=nothing)
+        return result(reason=nothing)
     counted = _choices(choices, contexts)
     information = local_information(contexts.belief, counted, len(choices.states))
     permuted = permutation_test(
@@ -223,8 +221,7 @@ def cmi(
     records: list[tuple[Any, ...]] = [(INFORMATION, window, observed, mean, excess, spread)]
     if policy is None:
         records.append((NEAREST, none, nearest(every_row), none, none, none))
-    return replace(
-        result,
+    return result(
         statistic=excess,
         pvalue=float(permuted.pvalues[0]),
         settings={
@@ -259,7 +256,7 @@ def _choices(data: EvaluationData, contexts: Contexts) -> Choices:
 
 
 def _published(
-    result: CheckResult,
+    result: partial[CheckResult],
     estimate: Callable[[Codes], float],
     every_row: Codes,
     n_bootstraps: int,
@@ -268,19 +265,18 @@ def _published(
     """Estimate with a percentile interval over resampled rows."""
     n_rows, value = len(every_row), estimate(every_row)
     draws = [estimate(rng.integers(n_rows, size=n_rows)) for _ in range(n_bootstraps)]
-    return replace(
-        result,
+    return result(
         statistic=value,
         interval=percentile_interval(np.array(draws), "rows"),
         pvalue=None,
-        settings={**result.settings, "n_bootstraps": n_bootstraps},
+        settings={**result.keywords["settings"], "n_bootstraps": n_bootstraps},
         details=pd.DataFrame({"quantity": ["estimate"], "nats": [value]}),
         assumptions=("rows are independent", "duplicated rows do not bias the estimate (they do)"),
     )
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    yield Call(partial(cmi, data, published=published))
+    yield partial(cmi, data, published=published)
 
 
 CHECK = Check(

@@ -7,14 +7,13 @@ means of r noisy answers differ even if the prompts do not matter.
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation, Question
+from coherence.checks.check import ANY, CallsAndNotes, Check, Interpretation, Question
 from coherence.errors import closest
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -188,7 +187,8 @@ def consistency_of(
     of_context = squares.mean(axis="columns").dropna()
     clusters = clusters_of(plain, of_context.index)
     each = {prompt: math.sqrt(square.mean()) for prompt, square in raw.items()}
-    result = CheckResult(
+    result = partial(
+        CheckResult,
         check=f"{NAME}:{compared[0]}" if len(compared) == 1 else NAME,
         null="root-mean-square difference of expected beliefs between "
         f"{', '.join(compared)} and {reference}",
@@ -210,17 +210,17 @@ def consistency_of(
         ),
     )
     if few := few_contexts(len(squares), "with both prompts"):
-        return replace(result, reason=few)
+        return result(reason=few)
     if len(of_context) < MIN_CONTEXTS:
-        return replace(result, reason=TOO_FEW)
+        return result(reason=TOO_FEW)
     result = mean_result(result, of_context, clusters, "difference", root=True)
     if not published:
-        return result
+        return result()
     square = of_context.to_numpy(dtype=np.float64)
     counts = bootstrap_counts(len(square), n_bootstraps, check_stream(rng, NAME))
     draws = np.sqrt(counts @ square / len(square))
     interval = percentile_interval(draws, "contexts").within(0.0, 1.0)
-    return replace(result, interval=interval, reason="")
+    return result(interval=interval, reason="")
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
@@ -236,7 +236,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
             note = f"{why}: prompt consistency was not estimated for {prompt!r}."
             yield not_run(note, f"{NAME}:{prompt}")
             continue
-        yield Call(partial(consistency_of, plain, data.prompt, [prompt], published=published))
+        yield partial(consistency_of, plain, data.prompt, [prompt], published=published)
 
 
 def _differ(under: str, kind: str) -> str:

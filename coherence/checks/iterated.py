@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
-from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
+from coherence.checks.check import CallsAndNotes, Check, Interpretation, Question
 from coherence.inputs import (
     MIN_CONTEXTS,
     Codes,
@@ -351,7 +351,8 @@ def _iterated_expectation(
         runs = runs[asked | (given & runs["prompt"].isna())]
     rows, pieces, n_dropped = gaps_of(runs, states)
     of_context = rows.groupby("context", observed=True)["gap"].mean()
-    result = CheckResult(
+    result = partial(
+        CheckResult,
         check=NAME,
         null=RELATIVE if published else NULL,
         unit="of belief" if published else "probability",
@@ -362,27 +363,31 @@ def _iterated_expectation(
         settings={"reference": reference, "published": published, "n_bootstraps": n_bootstraps},
     )
     if few := few_contexts(len(of_context), whole):
-        return [replace(result, reason=few)]
+        return [result(reason=few)]
     if published:
         return [_published(result, rows, n_bootstraps, check_stream(rng, NAME))]
 
     limits = limits_of(np.concatenate([rows["p"], pieces["p"]]))
     clusters = clusters_of(runs, of_context.index)
-    result = replace(
+    result = partial(
         result,
-        settings={**result.settings, "cluster of resampling": clusters.name},
+        settings={**result.keywords["settings"], "cluster of resampling": clusters.name},
         assumptions=(clusters.independent, *ASSUMPTIONS),
     )
-    about = partial(replace, result, pvalue=None)
-    relative = about(check=f"{NAME}:relative", null=RELATIVE, unit="of belief")
-    relative = _with_median(relative, rows, "p", runs, "belief")
-    size = about(check=f"{NAME}:noise_removed", null=SIZE, reason=TOO_FEW)
+    about = partial(result, pvalue=None)
+    relative = about(
+        check=f"{NAME}:relative",
+        null=RELATIVE,
+        unit="of belief",
+        **median_of(rows, "p", runs, "belief"),
+    )
+    of_size = partial(about, check=f"{NAME}:noise_removed", null=SIZE, reason=TOO_FEW)
     if squares := squares_of(rows, pieces, repeated=not all_computed(runs, ["p"])):
         square, step = squares
-        size = mean_result(size, square, clusters_of(runs, square.index), "gap", root=True)
+        of_size = mean_result(of_size, square, clusters_of(runs, square.index), "gap", root=True)
         if step > COARSEST:
-            size = replace(size, interval=None, reason=COARSE)
-        size = replace(size, n_contexts=result.n_contexts, reason=size.reason or limits)
+            of_size = partial(of_size, interval=None, reason=COARSE)
+    size = of_size(n_contexts=len(of_context), reason=of_size.keywords["reason"] or limits)
     residual = (rows["total"] - 1).groupby(rows["context"], observed=True).mean().mean()
     measures = [
         *(
@@ -401,8 +406,7 @@ def _iterated_expectation(
             reason = NO_SPREAD.format(what="gap", clusters=clusters.plural)
         else:
             ends = replace(ends, method=PAIRED.format(clusters=clusters.plural)).within(-1.0, 1.0)
-    result = replace(
-        result,
+    tested = result(
         statistic=float(of_context.mean()),
         interval=ends,
         pvalue=pvalue,
@@ -410,21 +414,21 @@ def _iterated_expectation(
         reason=reason or limits,
         contributions=contributions_to_mean(of_context),
     )
-    return [result, relative, size]
+    return [tested, relative, size]
 
 
 def _published(
-    result: CheckResult, rows: pd.DataFrame, n_bootstraps: int, rng: np.random.Generator
+    result: partial[CheckResult], rows: pd.DataFrame, n_bootstraps: int, rng: np.random.Generator
 ) -> CheckResult:
     """Report the median relative gap with a percentile interval over rows."""
-    result = _with_median(result, rows, "p", pd.DataFrame(), "belief")  # without groups
-    if math.isnan(result.statistic):
-        return result
+    found = median_of(rows, "p", pd.DataFrame(), "belief")  # without groups
+    if "statistic" not in found:
+        return result(**found)
     known = _relative(rows, "p").dropna().to_numpy()
     draws = [np.median(rng.choice(known, known.size)) for _ in range(n_bootstraps)]
     interval = percentile_interval(np.array(draws), "rows")
-    assumed = ("rows are independent",)
-    return replace(result, interval=interval, details=rows, assumptions=assumed, reason="")
+    found |= {"interval": interval, "details": rows, "reason": ""}
+    return result(assumptions=("rows are independent",), **found)
 
 
 def _relative(rows: pd.DataFrame, belief: str) -> "pd.Series[float]":
@@ -432,26 +436,19 @@ def _relative(rows: pd.DataFrame, belief: str) -> "pd.Series[float]":
     return (rows["gap"].abs() / rows[belief].where(rows[belief] > 0)).astype(np.float64)
 
 
-def _with_median(
-    result: CheckResult,
-    rows: pd.DataFrame,
-    belief: str,
-    runs: pd.DataFrame,
-    what: str,
-) -> CheckResult:
-    """Complete a result by the median of relative gaps, `what` in them being the belief."""
+def median_of(rows: pd.DataFrame, belief: str, runs: pd.DataFrame, what: str) -> dict[str, Any]:
+    """Return what a result holds of the median of relative gaps, in which `what` is the belief."""
     relative = _relative(rows, belief).dropna()
     codes, contexts = pd.factorize(rows.loc[relative.index, "context"])
     if len(contexts) < MIN_CONTEXTS:
-        few = f"fewer than {MIN_CONTEXTS} contexts have a {what} above 0"
-        return replace(result, reason=few)
+        return {"reason": f"fewer than {MIN_CONTEXTS} contexts have a {what} above 0"}
     values: Floats = np.asarray(relative, dtype=np.float64)
     clusters, interval = clusters_of(runs, contexts), None
     if not (reason := clusters.too_few):
         cluster, named = clusters.of_context[codes], clusters.plural
         interval = median_interval(values, cluster, clusters=named)
         reason = "" if interval else NO_SPREAD.format(what="gap", clusters=named)
-    return replace(result, statistic=float(np.median(values)), interval=interval, reason=reason)
+    return {"statistic": float(np.median(values)), "interval": interval, "reason": reason}
 
 
 # Forests
@@ -557,7 +554,8 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
 def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) -> CheckResult:
     """Run `random_forest_baseline` on validated rows."""
     names = sorted(features)  # forests draw columns by position: another order, another forest
-    result = CheckResult(
+    result = partial(
+        CheckResult,
         check=FOREST,
         null=f"{RELATIVE} of random forests fitted to the exact posteriors",
         unit="of belief",
@@ -566,13 +564,13 @@ def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) ->
         settings={"n_trees": n_trees},
     )
     if "p_true" not in runs.columns or not runs["p_true"].notna().any():
-        return replace(result, reason="no exact posterior: the column p_true is missing or empty")
+        return result(reason="no exact posterior: the column p_true is missing or empty")
     if not names:
-        return replace(result, reason="no evidence: no column starts with x_")
+        return result(reason="no evidence: no column starts with x_")
     target = "p_z_true" if "p_z_true" in runs.columns and runs["p_z_true"].notna().any() else "p_z"
     plain, pieces = _cases(runs, names, target)
     if few := few_contexts(len(plain), "with an exact posterior for every value of z"):
-        return replace(result, reason=few)
+        return result(reason=few)
 
     order = pd.Index(plain["context"])
     context = order.get_indexer(pieces["context"])
@@ -596,8 +594,7 @@ def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) ->
     )
     details["gap"] = details["belief"] - details["reconstructed"]
     clusters = clusters_of(runs, order)
-    result = replace(
-        result,
+    return result(
         n_rows=len(details),
         n_contexts=len(plain),
         settings={
@@ -607,8 +604,8 @@ def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) ->
         },
         details=details,
         assumptions=(clusters.independent,),
+        **median_of(details, "belief", runs, "prediction"),
     )
-    return _with_median(result, details, "belief", runs, "prediction")
 
 
 def _plan_forest(data: EvaluationData, published: bool) -> CallsAndNotes:
@@ -616,7 +613,7 @@ def _plan_forest(data: EvaluationData, published: bool) -> CallsAndNotes:
     runs = data.runs.table
     features = [name for name in data.runs.features if runs[name].notna().any()]
     if "p_true" in runs.columns and features:
-        yield Call(partial(_baseline, runs, features), draws=False)
+        yield partial(_baseline, runs, features)
         return
     note = "no p_true or no x_ columns: the gap of a fitted predictor was not computed "
     yield not_run(f"{note}alongside that of the model.", FOREST)
@@ -642,7 +639,7 @@ FOREST_CHECK = Check(
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     assert data.runs is not None
-    yield Call(partial(_iterated_expectation, data.runs, data.prompt, published=published))
+    yield partial(_iterated_expectation, data.runs, data.prompt, published=published)
 
 
 _HALF = "Half of the gaps exceed {value:.1%} of the belief; answer noise is included."

@@ -8,7 +8,6 @@ beliefs; assumed is that states are independent draws from the posteriors.
 """
 
 import math
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,10 +16,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question, blank
+from coherence.checks.check import CallsAndNotes, Check, Interpretation, Question, blank
 from coherence.checks.sufficiency_result import NO_SPREAD, rare_state
 from coherence.inputs import Floats, few_contexts, require
-from coherence.result import CheckResult, Interval
+from coherence.result import CheckResult, Interval, joined_reasons
 from coherence.runs.columns import DRAWN, KIND
 from coherence.runs.needs import DRAWN_CHOICES
 from coherence.runs.notes import not_run
@@ -166,12 +165,12 @@ def _evidence_leak(
     further: dict[str, Any] = {"settings": settings, "assumptions": ASSUMED, "pvalue": math.nan}
     result = blank(LeakResult, choices, NAME, NULL, "probability", **further)
     if reason := _no_test(choices, posterior, state):
-        return replace(result, reason=reason)
+        return result(reason=reason)
     basis = orthonormal(np.vander(2 * posterior - 1, DEGREE + 1))
     columns = np.column_stack([share, held])
     left = left_over(columns, basis)
     if not left.any():
-        return replace(result, reason=SETTLED)
+        return result(reason=SETTLED)
     # How the share of each action rises with the posterior.
     centred = posterior - posterior.mean()
     square = float(centred @ centred)
@@ -210,21 +209,16 @@ def _evidence_leak(
         reason = "the exact posteriors settle the states"
     elif not high - low > 1e-9:  # or undefined
         reason = NO_SPREAD.format("posterior and state")
-    result = replace(
-        result,
+    added = found.contributions[:, headline]
+    return result(
         statistic=value,
         pvalue=float(together),
         component=names[headline],
         tested=f"{actions} and beliefs together{by}",
         details=details,
-    ).noting(reason, odd)
-    if reason:
-        return result
-    added = found.contributions[:, headline]
-    return replace(
-        result,
-        interval=Interval(low, high, 0.95, METHOD).within(-1.0, 1.0),
-        contributions=choices.by_context(added - added.mean()),
+        reason=joined_reasons(reason, odd),
+        interval=None if reason else Interval(low, high, 0.95, METHOD).within(-1.0, 1.0),
+        contributions=None if reason else choices.by_context(added - added.mean()),
     )
 
 
@@ -288,7 +282,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if _one_draw_a_group(used):
         yield not_run(ONE_DRAW.format(n=len(used.groups)), NAME)
         return
-    yield Call(partial(_evidence_leak, used))
+    yield partial(_evidence_leak, used)
 
 
 def _one_draw_a_group(data: EvaluationData) -> bool:

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import Call, CallsAndNotes, Check, Form, Question, blank, estimated
+from coherence.checks.check import CallsAndNotes, Check, Form, Question, blank, estimated
 from coherence.checks.threshold import (
     UNIT,
     CaseReports,
@@ -207,21 +207,22 @@ def matching_estimates(
         )
         for name, of in SENTENCES.items()
     }
-    swing, orders = _swing(empty["swing"], answers), (answers.first > 0, answers.first < 0)
-    by_order = answers.paired_difference(empty["order"], answers.chose, orders)
-    why = few_contexts(table.n_contexts) or table.clusters.too_few or swing.reason
-    if not why and not swing.low > LEAST_SWING:
-        ends = (round(each, 3) + 0.0 for each in (swing.statistic, swing.low))  # no -0.000
+    of_swing, orders = _swing(answers), (answers.first > 0, answers.first < 0)
+    by_order = empty["order"](**answers.paired_difference(answers.chose, orders))
+    why = few_contexts(table.n_contexts) or table.clusters.too_few or of_swing["reason"]
+    at, interval = of_swing.get("statistic", math.nan), of_swing.get("interval")
+    if not why and not (low := math.nan if interval is None else interval.low) > LEAST_SWING:
+        ends = (round(each, 3) + 0.0 for each in (at, low))  # no -0.000
         why = UNANSWERED.format(*ends, least=LEAST_SWING)
         if not math.isnan(gain := by_order.statistic):
             why += f"; an option gains {gain:.3f} from being named first"
-    swing = replace(swing, reason=why, answered=not why)
+    swing = empty["swing"](**of_swing | {"reason": why}, answered=not why)
     if why:
-        share, difference = (replace(empty[name], reason=why) for name in ("share", "difference"))
+        share, difference = (empty[name](reason=why) for name in ("share", "difference"))
         return [swing, share, difference, by_order]
     found = _jackknife(answers)
     value, interval = found["difference"]
-    difference = replace(empty["difference"], statistic=value, interval=interval)
+    difference = empty["difference"](statistic=value, interval=interval)
     return [swing, _share(empty["share"], answers, found), difference, by_order]
 
 
@@ -346,36 +347,35 @@ def _at_equal_wording(answers: _Answers) -> tuple[Floats, str]:
     return answers.lottery - varied @ effect[2:], ""
 
 
-def _swing(result: MatchingResult, answers: _Answers) -> MatchingResult:
+def _swing(answers: _Answers) -> dict[str, Any]:
     """Tell whether choices answer the stated chance at all."""
     levels, of_level = np.unique(answers.stated_level, return_inverse=True)
     if (n := len(levels)) < 2:
-        return replace(result, reason="all questions state one chance")
+        return {"reason": "all questions state one chance"}
     lottery, tied = _at_equal_wording(answers)
     third = max(n // 3, 1)
     ends = of_level >= n - third, of_level < third
-    swing = answers.paired_difference(result, lottery, ends)
-    if math.isnan(swing.statistic):
+    swing = answers.paired_difference(lottery, ends)
+    if "statistic" not in swing:
         return swing
-    mean = float(np.clip(swing.statistic, -1.0, 1.0))
-    interval, reason = swing.interval, swing.reason
+    mean = float(np.clip(swing["statistic"], -1.0, 1.0))
+    interval, reason = swing["interval"], swing["reason"]
     if interval is None and not answers.clusters.too_few:  # as of exact answers
         interval, reason = Interval(mean, mean, 0.95, "all cases have the same swing"), ""
     # The share of the lottery by the option named first and the stated chance.
     orders, named = [LEVEL_OPTIONS[1], "", EVENT], answers.named_first.astype(np.int64) + 1
     cells = {"first": np.repeat(orders, n), "level": np.tile(levels, len(orders))}
     cell, context = named * n + of_level, answers.context
-    return replace(
-        swing,
-        statistic=mean,
-        interval=interval and interval.within(-1.0, 1.0),
-        reason=tied or reason,
-        details=share_table(answers.lottery, cell, context, "lottery", **cells),
-    )
+    return {
+        "statistic": mean,
+        "interval": interval and interval.within(-1.0, 1.0),
+        "reason": tied or reason,
+        "details": share_table(answers.lottery, cell, context, "lottery", **cells),
+    }
 
 
 def _share(
-    blank: MatchingResult, answers: _Answers, found: dict[str, tuple[float, Interval]]
+    blank: partial[MatchingResult], answers: _Answers, found: dict[str, tuple[float, Interval]]
 ) -> MatchingResult:
     """Say what share of the belief acted on is the exact posterior, or why none is told."""
     reports, n, reason = answers.reports, answers.n_contexts, ""
@@ -394,9 +394,9 @@ def _share(
     elif _is_a_curve(reports.exact, behind):
         reason = f"the exact posterior is a curve of the stated belief: {NOT_APART}"
     if reason:
-        return replace(blank, reason=reason)
+        return blank(reason=reason)
     (weight, together), (value, share) = found["together"], found["share"]
-    blank = replace(blank, settings={**blank.settings, "reliability": reliability})
+    blank = partial(blank, settings=blank.keywords["settings"] | {"reliability": reliability})
     if together.low <= 0:  # a share of next to nothing could be anything
         reason = (
             "the belief acted on is not seen to rise with what is said and known: the weights come "
@@ -408,8 +408,8 @@ def _share(
             f"apart: the share would lie anywhere from {share.low:z.2f} to {share.high:z.2f}"
         )
     else:
-        return replace(blank, statistic=value, interval=share)
-    return replace(blank, reason=reason)
+        return blank(statistic=value, interval=share)
+    return blank(reason=reason)
 
 
 def _is_a_curve(exact: Floats, stated: Floats) -> bool:
@@ -437,7 +437,7 @@ def _of_evaluation(data: EvaluationData) -> list[MatchingResult]:
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    yield Call(partial(_of_evaluation, data), draws=False)
+    yield partial(_of_evaluation, data)
 
 
 CHECK = Check(

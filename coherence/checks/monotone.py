@@ -8,7 +8,7 @@ exceeds what contexts alone produce when all shares are equal, the least favoura
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -21,7 +21,6 @@ from scipy import stats
 from coherence.checks.by_name import takes_columns
 from coherence.checks.check import (
     ANY,
-    Call,
     CallsAndNotes,
     Check,
     Interpretation,
@@ -185,7 +184,8 @@ def _monotone_choice(
         "published": published,
         "cluster of resampling": "row" if published else clusters.name,
     }
-    result = MonotoneResult(
+    result = partial(
+        MonotoneResult,
         check=f"{NAME}:{pair[0]}/{pair[1]}",
         null=f"the share of {pair[0]!r} among {of_pair} is {MOVES[direction]} in the belief",
         unit="fraction of bin pairs" if published else "share",
@@ -205,13 +205,13 @@ def _monotone_choice(
     elif published and policies and not reason:
         reason = "Fisher's test counts chosen actions, and here actions are probabilities"
     if reason := reason or clusters.too_few * (not published):
-        return replace(result, reason=reason)
+        return result(reason=reason)
 
     cluster = clusters.of_context[choices.context]
     binned = binned_pair(choices.belief, first, mass, cluster, n_bins=n_bins, policies=policies)
     if binned is None:
         few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} {clusters.plural}"
-        return replace(result, reason=f"{few} with a choice from the pair")
+        return result(reason=f"{few} with a choice from the pair")
     bins, covariance, degrees = binned
     share, stream = bins["share"].to_numpy(dtype=np.float64), check_stream(rng, NAME)
     drawing: Any = {"degrees": degrees, "n_draws": n_draws, "rng": stream}
@@ -233,12 +233,11 @@ def _monotone_choice(
         uncorrected = "pairs of bins are not corrected for their number"
         assumptions = ("rows are independent", assumptions[1], uncorrected)
     details["significant"] = details["violation"] & (details["pvalue"] <= LEVEL)
-    result = replace(result, settings=settings, details=details, assumptions=assumptions)
+    result = partial(result, settings=settings, details=details, assumptions=assumptions)
     if published:
-        return replace(result, statistic=float(details["significant"].mean()))
+        return result(statistic=float(details["significant"].mean()))
     method = f"for the largest over pairs of bins, {clusters.plural} as clusters"
-    return replace(
-        result,
+    return result(
         statistic=float(drops.drop.max()),
         interval=Interval(drops.low, drops.high, 0.95, method).within(-1.0, 1.0),
         pvalue=drops.pvalue,
@@ -410,7 +409,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
         yield Note(Code.STATE, text)
     for pair in pairs:
         test = partial(_monotone_choice, data, pair=pair, direction=toward, published=published)
-        yield Call(test)
+        yield test
 
 
 CHECK = Check(

@@ -11,7 +11,8 @@ coherent panels with 25 cases). There are no draws.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -46,7 +47,7 @@ SAME = "each person's belief is the same in every case"
 SETTLED = "each person's own belief settles the action, and leaves the truth nothing to move"
 
 
-def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Estimate]:
+def own_belief_test(data: EvaluationData, level: float) -> tuple[partial[Sufficiency], Estimate]:
     """Return `sufficiency_test` of a panel, and the slope of choice on the own belief."""
     person, belief = _persons(data), one_dimensional(data, "a panel of persons")
     n_persons, case, exact = int(person.max()) + 1, data.context, data.exact is not None
@@ -72,7 +73,7 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Es
     slope = Estimate(math.nan, math.nan, math.nan, "probability", FOLLOWS, SAME)
     reason, lack = _lacking(data, n_persons, state)
     if reason:
-        return replace(undefined, reason=reason, lack=lack), slope
+        return partial(undefined, reason=reason, lack=lack), slope
     own, share, common = less_means(belief, person), data.share, _bends(belief)
     lines, n_others = _Lines(own, person), max(share.shape[1] - 1, 1)
     if grouped and data.group is not None:
@@ -88,11 +89,11 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Es
     others, truth, choices = lines.free(common), lines.free(state[:, None]), lines.free(share)
     truth, choices = _beyond(others, truth), _beyond(others, choices)
     left = float(np.sqrt((truth**2).mean()))
-    alike = replace(undefined, reason=ALIKE.format(group=group), lack=Lack.OPEN)
+    alike = partial(undefined, reason=ALIKE.format(group=group), lack=Lack.OPEN)
     if left < (min(RESOLVED, 0.1 * float(state.std())) if exact else NOTHING):
         return alike, slope
     if float(np.sqrt((choices[:, at] ** 2).mean())) < NOTHING:
-        nothing = replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settled=True)
+        nothing = partial(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settled=True)
         return nothing, slope
     # The posterior differs less than the truth, by the toss between them: in units of the truth,
     # whose difference is named.
@@ -120,7 +121,7 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Es
     total = float(np.sqrt(moved @ moved))
     ends = Interval(float(low[at]), float(high[at]), level, "jackknife over cases and persons")
     side = sides_of(truth[:, 0], state, exact=exact)
-    result = replace(
+    result = partial(
         undefined,
         statistic=float(fit.slopes[at]),
         interval=ends.within(-1.0, 1.0),

@@ -20,7 +20,6 @@ from scipy import stats
 from coherence.checks.by_name import takes_columns
 from coherence.checks.check import (
     INTERVAL_ALONE,
-    Call,
     CallsAndNotes,
     Check,
     Interpretation,
@@ -212,7 +211,7 @@ def _predictive_gain(
     result = blank(CheckResult, choices, name, null, UNIT, pvalue=pvalue, settings=settings)
     declined = ("" if drawn else NO_PUBLISHED) if published else clusters.too_few
     if reason := choices.degenerate or declined:
-        return replace(result, reason=reason)
+        return result(reason=reason)
     if published:
         seeds: Any = generator.integers(2**31, size=n_seeds)
         content = np.arange(choices.n_contexts, dtype=np.uint64)
@@ -221,11 +220,12 @@ def _predictive_gain(
             for design in designs(choices, evidence)
         ]
     else:  # folds and totals know clusters alone
+        n_contexts = choices.n_contexts
         seeds, of_row = range(n_seeds), clusters.of_context[choices.context]
         choices = replace(choices, context=of_row, contexts=tuple(range(clusters.n)), group=None)
         choices, evidence, content = in_canonical_order(choices, evidence)
         models = [
-            TreeCrossFit(design, choices, content, result.n_contexts).losses
+            TreeCrossFit(design, choices, content, n_contexts).losses
             for design in designs(choices, evidence)
         ]
     of_seeds = np.array([[model(n_folds, int(seed)) for model in models] for seed in seeds])
@@ -238,12 +238,11 @@ def _predictive_gain(
         of_gains = (of_seeds[:, 0] - of_seeds[:, 1]).mean(axis=1)
         error = float(of_gains.std(ddof=1)) / math.sqrt(n_seeds)
         details["monte_carlo_error"] = [math.nan, math.nan, error]
-    estimate = replace(result, statistic=100 * (1 - with_truth / without_truth), details=details)
+    estimate = partial(result, statistic=100 * (1 - with_truth / without_truth), details=details)
     gains = losses[0] - losses[1]
     if published:
         draws = bootstrap_ratio(gains, losses[0], n_resamples=n_bootstraps, rng=generator)
-        return replace(
-            estimate,
+        return estimate(
             interval=percentile_interval(100 * draws, "rows, losses held fixed"),
             assumptions=("rows are independent", EXACT_REPORT),
         )
@@ -259,8 +258,7 @@ def _predictive_gain(
         reason = SAME_LOSSES
     else:
         interval, reason = (interval, "") if drawn else (None, NO_INTERVAL)
-    estimate = replace(estimate, assumptions=tuple(assumed))
-    return replace(estimate, interval=interval, pvalue=pvalue, reason=reason)
+    return estimate(interval=interval, pvalue=pvalue, reason=reason, assumptions=tuple(assumed))
 
 
 def _over_contexts(
@@ -311,12 +309,12 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
         yield not_run(reason, "predictive_gain")
         return
     test = partial(_predictive_gain, replace(data, features=None), published=published)
-    yield Call(test)
+    yield test
     if data.features is None:
         note = "no x_ columns: the context-adjusted gain was not run."
         yield not_run(note, "predictive_gain:features")
     else:
-        yield Call(partial(test, features=data.features))
+        yield partial(test, features=data.features)
 
 
 CHECK = Check(

@@ -25,7 +25,7 @@ from scipy.optimize import isotonic_regression
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.calibration import ONE_OUTCOME
-from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation, Question, blank
+from coherence.checks.check import ANY, CallsAndNotes, Check, Interpretation, Question, blank
 from coherence.inputs import (
     Codes,
     Floats,
@@ -35,7 +35,7 @@ from coherence.inputs import (
     require,
     require_aligned,
 )
-from coherence.result import CheckResult, Family, ForecastScores
+from coherence.result import CheckResult, Family, ForecastScores, joined_reasons
 from coherence.runs.needs import FORECASTS
 from coherence.runs.notes import not_run
 from coherence.runs.runs import Runs
@@ -215,7 +215,7 @@ def _calibration(
         fitted=scores,
     )
     if few := few_contexts(n_contexts):
-        return result.noting(few)
+        return result(reason=few)
     one_outcome, interval = not np.ptp(happened, axis=0).any(), None
     if not one_outcome:
         interval = interval_or_reason(losses, clusters, "error")[0]
@@ -223,8 +223,8 @@ def _calibration(
     scores = replace(scores, brier=float(losses.mean()), brier_interval=interval)
     lacks = clusters.too_few, ONE_OUTCOME * one_outcome
     if n_states > 2:
-        result = replace(result, statistic=scores.brier, interval=interval, fitted=scores)
-        return result.noting(SEVERAL_STATES, *lacks)
+        reason = joined_reasons(SEVERAL_STATES, *lacks)
+        return result(statistic=scores.brier, interval=interval, fitted=scores, reason=reason)
     means = context_means(values[:, 0], data.context, n_contexts)
     first = np.unique(data.context, return_index=True)[1]
     # Equal means of several forecasts differ in their last bits.
@@ -232,11 +232,11 @@ def _calibration(
     mcb, dsc, unc = cases.decomposition()
     scores = replace(scores, miscalibration=mcb, discrimination=dsc, uncertainty=unc)
     reached, details = _redrawn(cases, n_draws, check_stream(rng, "calibration"))
-    result = replace(result, statistic=mcb, fitted=scores, details=details)
-    if data.group is None:
-        return replace(result, pvalue=(1 + reached) / (1 + n_draws)).noting(*lacks)
-    details[["low", "high"]] = math.nan  # the band holds for independent outcomes, as the test does
-    return result.noting(DEPENDENT, *lacks)
+    pvalue = (1 + reached) / (1 + n_draws)
+    if data.group is not None:  # test and band hold for independent outcomes
+        details[["low", "high"]] = pvalue = math.nan
+    reason = joined_reasons(DEPENDENT * (data.group is not None), *lacks)
+    return result(statistic=mcb, fitted=scores, details=details, pvalue=pvalue, reason=reason)
 
 
 @dataclass(frozen=True)
@@ -330,7 +330,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
             used = replace(each.subset(rows), other_prompts={})
             outcome = np.array(used.column_of)[used.truth] if several else require_state(used)
             options: dict[str, Any] = {"name": name, "prompt": used.prompt}
-            yield Call(partial(_calibration, used, outcome.astype(np.int64), **options))
+            yield partial(_calibration, used, outcome.astype(np.int64), **options)
         elif prompt:
             yield not_run(f"no outcome or belief under {prompt!r}: not scored.", name)
         else:

@@ -10,7 +10,6 @@ the difference sequences that two states are tested by (`coherence.statistics.se
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,7 +24,7 @@ from coherence.checks.sufficiency_result import (
     rare_state,
 )
 from coherence.inputs import Codes, Floats
-from coherence.result import EXACT_REPORT, Interval, Lack
+from coherence.result import EXACT_REPORT, Interval, Lack, joined_reasons
 from coherence.statistics.adjustment import differences, explained_by, left_over
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.permutation import (
@@ -47,16 +46,16 @@ def permuted_states(
     contexts: Contexts,
     n_draws: int,
     rng: np.random.Generator,
-    undefined: Sufficiency,
+    undefined: partial[Sufficiency],
 ) -> Sufficiency:
     """Fill in the test of whether states of whole contexts are exchangeable at like belief."""
     cuts = permutation_blocks(contexts.belief, contexts.group)
     if few := too_few(cuts[0], contexts):
-        return replace(undefined, reason=few, lack=Lack.CASES)
+        return undefined(reason=few, lack=Lack.CASES)
     basis = explained_by(contexts.belief, contexts.group)
     left = left_over(contexts.share, basis)
     if not left.any():
-        return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED)
+        return undefined(statistic=0.0, pvalue=1.0, reason=SETTLED)
     slopes = _slopes(contexts, data)
     n_actions, n_states = len(data.actions), len(data.states)
     # Action and state of each difference; of two states, the one that the belief is in.
@@ -99,12 +98,20 @@ def permuted_states(
     other = "" if slopes is not None or surest == shown else details["component"][surest]
     several = [f"{n_actions} actions"] * (n_actions > 2) + [f"{n_states} states"] * (n_states > 2)
     added = np.hstack(parts)[:, shown]
-    result = replace(
-        undefined,
-        reason=MOVES_MOST.format(other) if other else "",
+    no_interval = rare_state(contexts.state == pairs[shown][1])
+    if contexts.group is not None and (n := np.unique(contexts.group).size) < FEWEST_GROUPS:
+        no_interval = FEW_GROUPS.format(n=n, fewest=FEWEST_GROUPS)
+    elif not no_interval and row["high"] - row["low"] < 1e-9:
+        no_interval = NO_SPREAD.format("belief and state")
+    error = "HC3 error over contexts" if contexts.group is None else "CR3 error over groups"
+    method = f"{error}, Satterthwaite's degrees of freedom"
+    interval = Interval(float(row["low"]), float(row["high"]), 0.95, method)
+    return undefined(
+        reason=joined_reasons(no_interval, MOVES_MOST.format(other) if other else ""),
+        interval=None if no_interval else interval.within(-1.0, 1.0),
         statistic=float(row["estimate"]),
         pvalue=float(permuted.pvalues[0]),
-        settings={**undefined.settings, **permuted.settings},
+        settings={**undefined.keywords["settings"], **permuted.settings},
         component=row["component"],
         tested=f"all {' and '.join(several)} together" if slopes is not None and several else None,
         details=details,
@@ -115,17 +122,6 @@ def permuted_states(
         ),
         contributions=None if math.isnan(row["estimate"]) else by_context(added, contexts, data),
     )
-    no_interval = rare_state(contexts.state == pairs[shown][1])
-    if contexts.group is not None and (n := np.unique(contexts.group).size) < FEWEST_GROUPS:
-        no_interval = FEW_GROUPS.format(n=n, fewest=FEWEST_GROUPS)
-    elif not no_interval and row["high"] - row["low"] < 1e-9:
-        no_interval = NO_SPREAD.format("belief and state")
-    if no_interval:
-        return result.noting(no_interval, result.reason)
-    error = "HC3 error over contexts" if contexts.group is None else "CR3 error over groups"
-    method = f"{error}, Satterthwaite's degrees of freedom"
-    interval = Interval(float(row["low"]), float(row["high"]), 0.95, method)
-    return replace(result, interval=interval.within(-1.0, 1.0))
 
 
 def _slopes(contexts: Contexts, data: EvaluationData) -> Floats | None:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import Call, CallsAndNotes, Check, Form, Question, blank, estimated
+from coherence.checks.check import CallsAndNotes, Check, Form, Question, blank, estimated
 from coherence.checks.threshold import (
     NOTHING,
     UNIT,
@@ -270,19 +270,22 @@ def stakes_estimates(
         pd.factorize(np.asarray(context, dtype=object))[0], stake, acting, known & silent
     )
     if why := few_contexts(rows.n_contexts) or rows.clusters.too_few or unmade:
-        return [replace(empty[name], reason=why) for name in ("movement", "loss")]
-    fit, movement = _fitted(choices), _movement(empty["movement"], choices)
+        return [empty[name](reason=why) for name in ("movement", "loss")]
+    fit = _fitted(choices)
     n_ends = int(np.isin(choices.stake, (0.0, 1.0)).sum())
-    slopes = [replace(empty["slope"], settings={**settings, "n_ends": n_ends}), empty["difference"]]
-    if isinstance(fit, str):
-        slopes = [replace(each, reason=fit) for each in slopes]
-    else:
-        slopes = [fit.estimate(slopes[0]), fit.estimate(slopes[1], fit.stakes)]
-    # From wherever it acts: who acts from far above or below hardly moves where stakes are few.
-    if movement.moves == IGNORES and slopes[0].low > MARGIN:
-        movement = replace(movement, moves=MOVES)
-    loss_and_against = _loss(empty["loss"], choices), _against(empty["against"], choices)
-    results = [movement, *loss_and_against, *slopes]
+    of_slope, of_difference = (
+        ({"reason": fit}, {"reason": fit})
+        if isinstance(fit, str)
+        else (fit.estimate(), fit.estimate(fit.stakes))
+    )
+    slope = empty["slope"](settings={**settings, "n_ends": n_ends}, **of_slope)
+    results = [
+        _movement(empty["movement"], choices, slope),
+        _loss(empty["loss"], choices),
+        _against(empty["against"], choices),
+        slope,
+        empty["difference"](**of_difference),
+    ]
     results += _said(empty, fit, spoken[told], stake[told], computed) if told.any() else []
     return results + _confidence(empty["confidence"], choices)
 
@@ -328,7 +331,7 @@ def _acting(action: Any, acts: Any, n: int) -> Floats:
 # Whether it moves with the stakes
 
 
-def _movement(blank: StakesResult, choices: Choices) -> StakesResult:
+def _movement(blank: partial[StakesResult], choices: Choices, slope: StakesResult) -> StakesResult:
     """Compare how choices move where a stake crosses the stated belief with what that asks for."""
     n, clusters = choices.n_contexts, choices.clusters
     stakes, of_stake = np.unique(np.round(choices.stake, 9), return_inverse=True)
@@ -346,8 +349,8 @@ def _movement(blank: StakesResult, choices: Choices) -> StakesResult:
         float(pd.Series(acts[side & clear]).groupby(case[side & clear]).mean().mean())
         for side in _sides(t, m)
     )
-    result = replace(blank, crossed=crossed, highest=highest, details=_by_belief(choices))
-    result = replace(result, n_clear=n_clear, pays=pays, loses=loses)
+    seen: Any = {"crossed": crossed, "highest": highest, "details": _by_belief(choices)}
+    seen |= {"n_clear": n_clear, "pays": pays, "loses": loses}
     fewest, why = max(FEWEST_CLEAR, math.ceil(SHARE_CLEAR * n - 1e-9)), ""
     if len(stakes) == 1:
         why = "all choices have one stake"
@@ -359,7 +362,7 @@ def _movement(blank: StakesResult, choices: Choices) -> StakesResult:
     elif not crossed and (together := stats.spearmanr(t, m)).pvalue < BY_BELIEF:
         why = TOGETHER.format(r=float(together.statistic))
     if why:
-        return replace(result, reason=why)
+        return blank(reason=why, **seen)
     ratio, upper, reach = _share_moved(z, moved, m > t, cluster)
     moves = IGNORES if ratio + upper < MARGIN else MOVES if ratio > reach else OPEN
     if moves == IGNORES:
@@ -371,8 +374,9 @@ def _movement(blank: StakesResult, choices: Choices) -> StakesResult:
         moves = OPEN if few or not share + end < MARGIN else IGNORES
     method = CLUSTERED.format(clusters=clusters.plural)
     interval = Interval(ratio - reach, ratio + reach, 0.95, method)
-    result = replace(result, statistic=ratio, interval=interval)
-    return replace(result, moves=moves, reason=choices.silent)
+    # From wherever it acts: who acts from far above or below hardly moves where stakes are few.
+    moves = MOVES if moves == IGNORES and slope.low > MARGIN else moves
+    return blank(statistic=ratio, interval=interval, moves=moves, reason=choices.silent, **seen)
 
 
 def _sides(t: Floats, m: Floats) -> tuple[Any, Any]:
@@ -438,23 +442,23 @@ def _by_belief(choices: Choices) -> pd.DataFrame:
 # What it loses
 
 
-def _against(blank: StakesResult, choices: Choices) -> StakesResult:
+def _against(blank: partial[StakesResult], choices: Choices) -> StakesResult:
     """Estimate how often it chooses against its stated belief, by case, then over cases."""
     if choices.silent:
-        return replace(blank, reason=choices.silent)
+        return blank(reason=choices.silent)
     gain = np.round(choices.reports.mean[choices.context] - choices.stake, 9)
     wrong = np.select([gain > 0, gain < 0], [1 - choices.acts, choices.acts])
     values = context_means(wrong, choices.context, choices.n_contexts)
     of_cases = pd.Series(values, list(choices.cases))
     result = mean_result(blank, of_cases, choices.clusters, "share")
     tossed = choices.clusters.name == "context" and np.isin(values, (0.0, 1.0)).all()
-    if result.interval is None or not tossed:
-        return result
-    ends = exact_interval(result.statistic, len(values), 0.95)  # one choice a case
-    return replace(result, interval=Interval(*ends, 0.95, "Clopper and Pearson"))
+    if result.keywords["interval"] is None or not tossed:
+        return result()
+    ends = exact_interval(result.keywords["statistic"], len(values), 0.95)  # one choice a case
+    return result(interval=Interval(*ends, 0.95, "Clopper and Pearson"))
 
 
-def _loss(blank: StakesResult, choices: Choices) -> StakesResult:
+def _loss(blank: partial[StakesResult], choices: Choices) -> StakesResult:
     """Estimate the mean loss, by case, then over cases."""
     reports, n = choices.reports, choices.n_contexts
     (beliefs, factors), bounded = reports.thinned(), reports.too_coarse
@@ -466,7 +470,7 @@ def _loss(blank: StakesResult, choices: Choices) -> StakesResult:
         on_stakes = np.isin(equal, np.round(choices.stake, 9)).mean() >= MOST_ON_STAKES
         bounded = ON_STAKES if on_stakes else bounded
     if why := choices.silent or few_contexts(len(kept), "with two reports"):
-        return replace(blank, reason=why)
+        return blank(reason=why)
     gains = beliefs[:, choices.context] - choices.stake
 
     def of_policy(acts: Floats | float) -> list[Floats]:
@@ -477,23 +481,22 @@ def _loss(blank: StakesResult, choices: Choices) -> StakesResult:
 
     several, clusters = of_policy(choices.acts), choices.clusters.among(kept)
     named = [pd.Series(values, [choices.cases[at] for at in kept]) for values in several]
-    results = [mean_result(blank, values, clusters, "loss") for values in named]
-    values, result = several[0], results[0]
-    if result.interval is not None and all(each.interval for each in results):
-        low, high = min(of.low for of in results), max(of.high for of in results[:2])
-        method = result.interval.method
-        method = HULL.format(what=method) if factors.any() else method
-        result = replace(result, interval=Interval(low, high, 0.95, method))
+    filled = [mean_result(blank, values, clusters, "loss") for values in named]
+    values, result, interval = several[0], filled[0], filled[0].keywords["interval"]
+    if all(ends := [each.keywords["interval"] for each in filled]):
+        low, high = min(of.low for of in ends), max(of.high for of in ends[:2])
+        method = HULL.format(what=interval.method) if factors.any() else interval.method
+        interval = Interval(low, high, 0.95, method)
     if bounded:
         reason, n_losing = bounded.format(what="add to the loss"), int((values > 0).sum())
-        most = None if result.interval is None else result.high
+        most = None if interval is None else interval.high
         if n_losing < FEWEST_LOSING:  # so few at the most, by all that a choice can lose
             rare = float(stats.beta.ppf(0.975, n_losing + 1, max(len(values) - n_losing, 1)))
             most = max(most or 0.0, rare * float(np.abs(gains[0]).max()))
         reason += "" if most is None else f", which is at most {most:.3f}"
-        result = replace(blank, reason=reason, at_most=most)
+        result, interval = partial(blank, reason=reason, at_most=most), None
     never, always = (float(of_policy(acts)[0].mean()) for acts in (0.0, 1.0))
-    return replace(result, n_contexts=len(kept), never=never, always=always)
+    return result(interval=interval, n_contexts=len(kept), never=never, always=always)
 
 
 # Which belief it acts from
@@ -511,7 +514,7 @@ class _Fit:
     clusters: Clusters
     n_contexts: int
 
-    def estimate(self, result: StakesResult, stakes: Floats | None = None) -> StakesResult:
+    def estimate(self, stakes: Floats | None = None) -> dict[str, Any]:
         """Estimate how the belief from which it acts rises with the stake, or lies above these."""
         constant, by_stake, by_belief = np.moveaxis(self.found, 2, 0)
         values = -by_stake / by_belief
@@ -523,7 +526,7 @@ class _Fit:
         low, high = float((both[:, 0] - away).min()), float((both[:, 0] + away).max())
         method = HULL.format(what=JACKKNIFED.format(clusters=self.clusters.plural))
         interval, value = Interval(low, high, 0.95, method), float(both[1, 0])
-        return replace(result, statistic=value, interval=interval, n_contexts=self.n_contexts)
+        return {"statistic": value, "interval": interval, "n_contexts": self.n_contexts}
 
 
 def _fitted(choices: Choices) -> _Fit | str:
@@ -556,7 +559,11 @@ def _fitted(choices: Choices) -> _Fit | str:
 
 
 def _said(
-    empty: dict[str, StakesResult], fit: _Fit | str, said: Floats, stake: Floats, computed: bool
+    empty: dict[str, partial[StakesResult]],
+    fit: _Fit | str,
+    said: Floats,
+    stake: Floats,
+    computed: bool,
 ) -> list[StakesResult]:
     """Estimate from which probability it says it acts; answers are independent, stakes alike."""
     stakes, at = np.unique(np.round(stake, 9), return_inverse=True)
@@ -568,11 +575,11 @@ def _said(
     details = pd.DataFrame({"stake": stakes, "said": mean, "n_answers": number})
 
     def estimate(name: str, value: float, weights: Floats) -> StakesResult:
-        found = replace(empty[name], statistic=value, n_rows=len(said), details=details)
+        found = partial(empty[name], statistic=value, n_rows=len(said), details=details)
         if not computed and number.min() < 2:
-            return replace(found, reason="stakes have one answer each")
+            return found(reason="stakes have one answer each")
         reach = times * math.sqrt(float(weights**2 @ variance))
-        return replace(found, interval=Interval(value - reach, value + reach, 0.95, OF_ANSWERS))
+        return found(interval=Interval(value - reach, value + reach, 0.95, OF_ANSWERS))
 
     spoken = estimate("said", float((mean - stakes).mean()), np.full(n, 1 / n))
     results, away = [spoken], stakes - stakes.mean()
@@ -580,25 +587,27 @@ def _said(
         line = away / float(away @ away)
         results.append(estimate("said_slope", float(line @ mean), line))
     if isinstance(fit, str):
-        return [*results, replace(empty["acted_less_said"], reason=fit)]
-    acted, interval = fit.estimate(empty["acted_less_said"], stakes), None
-    value = acted.statistic - spoken.statistic
+        return [*results, empty["acted_less_said"](reason=fit)]
+    acted, interval = fit.estimate(stakes), None
+    at, ends = acted["statistic"], acted["interval"]
+    value = at - spoken.statistic
     if spoken.interval is not None:
         error = spoken.high - spoken.statistic
-        low = value - math.hypot(acted.statistic - acted.low, error)
-        interval = Interval(low, value + math.hypot(acted.high - acted.statistic, error))
-    return [*results, replace(acted, statistic=value, interval=interval, reason=spoken.reason)]
+        low = value - math.hypot(at - ends.low, error)
+        interval = Interval(low, value + math.hypot(ends.high - at, error))
+    found: Any = acted | {"statistic": value, "interval": interval, "reason": spoken.reason}
+    return [*results, empty["acted_less_said"](**found)]
 
 
-def _confidence(blank: StakesResult, choices: Choices) -> list[StakesResult]:
+def _confidence(blank: partial[StakesResult], choices: Choices) -> list[StakesResult]:
     """Estimate how far the belief itself moves from the lowest stake to the highest, if known."""
     told = ~np.isnan(choices.own)
     ends = choices.stake[told].min(initial=1.0), choices.stake[told].max(initial=0.0)
     if choices.reports.once or ends[0] >= ends[1]:
         return []
     low, high = (told & (choices.stake == end) for end in ends)
-    moved = choices.paired_difference(blank, choices.own, (high, low))
-    return [] if math.isnan(moved.statistic) else [moved]
+    moved = choices.paired_difference(choices.own, (high, low))
+    return [blank(**moved)] if "statistic" in moved else []
 
 
 # In an analysis
@@ -607,7 +616,7 @@ def _confidence(blank: StakesResult, choices: Choices) -> list[StakesResult]:
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     of = asked_of(data, loss="loss", gain="gain", said="says_from", acts="acts")
     of["acts"] = of["acts"].dropna().iloc[0]
-    yield Call(partial(stakes_estimates, **of), draws=False)
+    yield partial(stakes_estimates, **of)
 
 
 CHECK = Check(

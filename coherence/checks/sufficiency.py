@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question, blank
+from coherence.checks.check import CallsAndNotes, Check, Interpretation, Question, blank
 from coherence.checks.persons import own_belief_test
 from coherence.checks.several_states import permuted_states
 from coherence.checks.sufficiency_result import (
@@ -40,7 +40,15 @@ from coherence.checks.sufficiency_result import (
 )
 from coherence.checks.unsaid import allowed_for, too_coarse
 from coherence.inputs import Floats, few_contexts
-from coherence.result import EXACT_REPORT, LEVEL, Estimate, Family, Interval, Lack
+from coherence.result import (
+    EXACT_REPORT,
+    LEVEL,
+    Estimate,
+    Family,
+    Interval,
+    Lack,
+    joined_reasons,
+)
 from coherence.runs.needs import STATE_AND_CHOICES
 from coherence.statistics.evaluation import (
     EvaluationData,
@@ -262,13 +270,13 @@ def sufficiency(
 ) -> Sufficiency:
     """Run `sufficiency_test` on validated data; `level` is of its intervals, in two states."""
     if choices.person is not None:
-        result, slope = own_belief_test(choices, level)
+        panel, slope = own_belief_test(choices, level)
         also = {
             SHARE: _none(SHARE, PERSONS),
-            PLAIN: _none(PLAIN, result.reason or OWN_WEIGHTS),
+            PLAIN: _none(PLAIN, panel.keywords.get("reason") or OWN_WEIGHTS),
             SLOPE: slope,
         }
-        return replace(result, also=also, coarse=too_coarse(choices) or None)
+        return panel(also=also, coarse=too_coarse(choices) or None)
     seed = as_seed(rng)
     result = _of_one_agent(choices, n_draws, seed, level)
     drawn, pvalue = result.n_draws, result.pvalue or 0.0
@@ -306,20 +314,23 @@ def _of_one_agent(data: EvaluationData, n_draws: int, seed: int, level: float) -
     if not reason:
         reason = SEPARATED if data.exact is None and separated(data) else ""
         reason = reason or settled_by_groups(contexts)
-    result, found = replace(undefined, reason=reason, lack=lack if reason else None), None
+    result, found = partial(undefined, reason=reason, lack=lack if reason else None), None
     rng = check_stream(seed, NAME)
     if several:
-        return result if reason else permuted_states(data, contexts, n_draws, rng, undefined)
+        return result() if reason else permuted_states(data, contexts, n_draws, rng, undefined)
     if not reason:
         result, found = _in_two_states(data, contexts, n_draws, rng, undefined, level)
-    also: dict[str, Estimate] = {name: _none(name, result.reason) for name in (SHARE, PLAIN)}
-    details = result.details
     if found is not None:
         plain, scores = _plain_averages(found), found.scores
-        also = {SHARE: _hidden_share(found, level), PLAIN: plain[scores.shown - scores.first]}
+        also: dict[str, Estimate] = {
+            SHARE: _hidden_share(found, level),
+            PLAIN: plain[scores.shown - scores.first],
+        }
         ends = {f"plain_{end}": [getattr(each, end) for each in plain] for end in ("low", "high")}
-        details = details.assign(**ends)
-    return replace(result, details=details, also={**also, SLOPE: _slope(data, level)})
+        result = partial(result, details=result.keywords["details"].assign(**ends))
+    else:
+        also = {name: _none(name, result.keywords["reason"]) for name in (SHARE, PLAIN)}
+    return result(also={**also, SLOPE: _slope(data, level)})
 
 
 def _in_two_states(
@@ -327,36 +338,36 @@ def _in_two_states(
     contexts: Contexts,
     n_draws: int,
     rng: np.random.Generator,
-    undefined: Sufficiency,
+    undefined: partial[Sufficiency],
     level: float,
-) -> tuple[Sufficiency, Arranged | None]:
+) -> tuple[partial[Sufficiency], Arranged | None]:
     """Return the test, and what contexts were arranged to where it has one."""
     data, taken = in_round_numbers(data)
     contexts = contexts_of(data) if taken else contexts
     kept, heap, apart = outside_heaps(data, contexts)
     done = "left out" if apart else "too few others to leave them out"
     found = _arranged(data, kept, n_draws, rng, undefined, level)
-    if apart and heap.any() and isinstance(found, Sufficiency):
+    if apart and heap.any() and not isinstance(found, Arranged):
         kept, apart, done = contexts, False, "the others leave nothing to test"
         found = _arranged(data, kept, n_draws, rng, undefined, level)
-    result, tested = found, None
     if isinstance(found, Arranged):
         result, tested = _tested_by_products(data, found, undefined), found
-    assert isinstance(result, Sufficiency)
+    else:
+        result, tested = found, None
     if heap.any():
         words = said_by_many(contexts.belief[heap], data.n_contexts)
         left_out, in_heaps = (words, None) if apart else (None, words)
-        result = result.noting(result.reason, f"{words}: {done}")
-        result = replace(result, left_out=left_out, in_heaps=in_heaps)
+        reason = joined_reasons(result.keywords["reason"], f"{words}: {done}")
+        result = partial(result, reason=reason, left_out=left_out, in_heaps=in_heaps)
     if apart:
         # Beliefs of which so many are one that it does not tell them apart.
         of = np.unique(np.round(kept.belief, 6), return_inverse=True)[1].ravel()
         many = np.bincount(of)[of] > COARSE * len(of)
         if many.any() and not unrounded(data, kept.belief):
             words = said_by_many(kept.belief[many], data.n_contexts)
-            result = replace(result, in_heaps=words)
+            result = partial(result, in_heaps=words)
     taken_for = "reports that miss round numbers by a hair are taken for these" if taken else None
-    return replace(result, taken_for=taken_for), tested
+    return partial(result, taken_for=taken_for), tested
 
 
 @dataclass(frozen=True)
@@ -416,30 +427,30 @@ def _arranged(
     contexts: Contexts,
     n_draws: int,
     rng: np.random.Generator,
-    undefined: Sufficiency,
+    undefined: partial[Sufficiency],
     level: float,
-) -> Arranged | Sufficiency:
+) -> Arranged | partial[Sufficiency]:
     """Lay contexts out along the belief and draw; `undefined` with a reason where nothing can."""
     line = in_canonical_direction(contexts)
     layout = layout_of(line.belief, line.group)
     if few := too_few_neighbours(layout):
-        return replace(undefined, reason=few, lack=Lack.CASES)
+        return partial(undefined, reason=few, lack=Lack.CASES)
     left, of_products = part_left(layout, line, line.state)
     resolved = min(RESOLVED, 0.1 * float(line.state.std()))
     if line.exact and np.sqrt((left.values**2).mean()) < resolved:
         group = "" if line.group is None else " in its group"
-        return replace(undefined, reason=POSTERIOR_SETTLED.format(group=group), lack=Lack.OPEN)
+        return partial(undefined, reason=POSTERIOR_SETTLED.format(group=group), lack=Lack.OPEN)
     scores = _scores(line)
     freed = [part_left(layout, line, column) for column in scores.columns.T]
     if scores.directed and not np.sqrt((freed[0][0].values ** 2).mean()) > ROUNDING:
-        return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settled=True)
+        return partial(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settled=True)
     kept, whole = (
         mean_squared_difference(layout, line.belief, values) for values in (left.values, line.state)
     )
     if whole <= NOTHING:
-        return replace(undefined, reason=ALIKE, lack=Lack.OPEN)
+        return partial(undefined, reason=ALIKE, lack=Lack.OPEN)
     if not line.exact and kept <= NOTHING:  # of mean beliefs; those of rows may overlap
-        return replace(undefined, reason=SEPARATED, lack=Lack.OPEN)
+        return partial(undefined, reason=SEPARATED, lack=Lack.OPEN)
     # Of the toss's variance the fit takes what it takes of products.
     toss = line.state * (1 - line.state) if line.exact else np.zeros(len(line.state))
     scales = [1 / of_products / of_score for _, of_score in freed]
@@ -481,8 +492,8 @@ def _small_groups(line: Line) -> bool:
 
 
 def _tested_by_products(
-    data: EvaluationData, found: Arranged, undefined: Sufficiency
-) -> Sufficiency:
+    data: EvaluationData, found: Arranged, undefined: partial[Sufficiency]
+) -> partial[Sufficiency]:
     """Test the direction in which a higher belief moves choice, and whether it turns."""
     contexts, line, scores, sums = found.contexts, found.line, found.scores, found.sums
     actions = range(scores.first, scores.first + scores.n_actions)
@@ -514,12 +525,19 @@ def _tested_by_products(
     contributions = np.empty(len(added))
     # Of the size that products show, so that differences between models have that error.
     contributions[line.order] = added * (sums.error(scores.shown) / size if size > 0 else 0.0)
-    result = replace(
+    no_interval = ""
+    if contexts.exact is None:
+        shares = (contexts.share[contexts.state == state] for state in (0, 1))
+        spread = any(np.ptp(share, axis=0).any() for share in shares)
+        no_interval = rare_state(contexts.state) if spread else NO_SPREAD.format("belief and state")
+    interval = Interval(low, high, found.level, INVERTED).within(-1.0, 1.0)
+    return partial(
         undefined,
-        reason=MOVES_MOST.format(other) if other else "",
+        reason=joined_reasons(no_interval, MOVES_MOST.format(other) if other else ""),
         statistic=estimate,
+        interval=None if no_interval else interval,
         pvalue=pvalue,
-        settings={**undefined.settings, "n_orders": len(sums.totals)},
+        settings={**undefined.keywords["settings"], "n_orders": len(sums.totals)},
         component=details["component"][at],
         action=str(data.actions[at]),
         states=[str(data.states[1]), str(data.states[0])],
@@ -541,13 +559,6 @@ def _tested_by_products(
             pd.Index(list(data.contexts), tupleize_cols=False), fill_value=0.0
         ),
     )
-    if contexts.exact is None:
-        shares = (contexts.share[contexts.state == state] for state in (0, 1))
-        spread = any(np.ptp(share, axis=0).any() for share in shares)
-        no_interval = rare_state(contexts.state) if spread else NO_SPREAD.format("belief and state")
-        if no_interval:
-            return result.noting(no_interval, result.reason)
-    return replace(result, interval=Interval(low, high, found.level, INVERTED).within(-1.0, 1.0))
 
 
 def _scores(line: Line) -> Scores:
@@ -661,7 +672,7 @@ def _hidden_share(found: Arranged, level: float) -> Estimate:
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    yield Call(partial(sufficiency, data))
+    yield partial(sufficiency, data)
 
 
 CHECK = Check(

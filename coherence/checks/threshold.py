@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from scipy import stats
 from scipy.special import expit
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import Call, Check, Question, blank, estimated
+from coherence.checks.check import Check, Question, blank, estimated
 from coherence.inputs import (
     Codes,
     Floats,
@@ -71,7 +71,6 @@ AS_STATED = (
     "reports of a case are single or alike: their noise is not known, and would move a threshold "
     "off the middle of the beliefs"
 )
-Result = TypeVar("Result", bound=CheckResult)
 NOTHING = 1e-18  # variance of reports that are copies
 UNIT = "probability"
 LEAST_RIDGE = 1e-9  # of a logit whose choices are told apart without error
@@ -142,16 +141,16 @@ class CaseRows:
         """Number of cases."""
         return len(self.cases)
 
-    def paired_difference(self, result: Result, values: Floats, rows: tuple[Any, Any]) -> Result:
-        """Estimate the mean of the first of two kinds of choices less the second, within cases."""
+    def paired_difference(self, values: Floats, rows: tuple[Any, Any]) -> dict[str, Any]:
+        """Return, for a result, the mean of one kind of choices less another, within cases."""
         n, context = self.n_contexts, self.context
         first, second = (context_means(values[of], context[of], n) for of in rows)
         cases = np.flatnonzero(~np.isnan(first - second))
         if few := few_contexts(len(cases), "with both kinds of rows"):
-            return replace(result, reason=few)
+            return {"reason": few}
         kept, clusters = (first - second)[cases], self.clusters.among(cases)
         interval, reason = interval_or_reason(kept, clusters, "difference")
-        return replace(result, statistic=float(kept.mean()), interval=interval, reason=reason)
+        return {"statistic": float(kept.mean()), "interval": interval, "reason": reason}
 
 
 def parted(
@@ -445,14 +444,15 @@ def threshold(data: EvaluationData) -> list[ThresholdResult]:
         null = NULL.format(start=repr(of), to=repr(to) if to else "another action")
         further |= {"start": of, "to": to}
         result = blank(ThresholdResult, data, f"{NAME}{variant}", null, UNIT, **further)
-        results.append(result if why else _estimated(result, reports, moved, clusters))
+        results.append(result() if why else _estimated(result, reports, moved, clusters))
     return results
 
 
 def _estimated(
-    result: ThresholdResult, reports: CaseReports, share: Floats, clusters: Clusters
+    result: partial[ThresholdResult], reports: CaseReports, share: Floats, clusters: Clusters
 ) -> ThresholdResult:
     """Return the threshold, what it lies beyond, or why neither is known."""
+    start, to = result.keywords["start"], result.keywords["to"]
     belief, reason, kept = reports.mean, WIDE, 1.0  # part of its spread that is not noise
     if reports.number.min() > 1 and np.ptp(belief):
         noise = reports.noise / float(reports.number.mean())
@@ -464,8 +464,8 @@ def _estimated(
         reason = FEW.format(n=changed, fewest=FEWEST_CHANGED)
     elif (ends := _fieller(fit := logit(columns, share, **weighed), clusters)) is None:
         reason = STILL
-    elif misfit := _misfit(fit, belief, clusters, result.to) * (kept > RELIABLE):
-        return replace(result, reason=misfit)
+    elif misfit := _misfit(fit, belief, clusters, to) * (kept > RELIABLE):
+        return result(reason=misfit)
     else:
         # Of the belief behind reports, and of the report itself: either may be acted on.
         pulled = belief.mean() + kept * (ends - belief.mean())
@@ -477,22 +477,22 @@ def _estimated(
             if belief.min() - 1e-9 <= low and high <= belief.max() + 1e-9:
                 method = METHOD.format(clusters=clusters.plural)
                 interval = Interval(float(low), float(high), 0.95, method)
-                reason = AS_STATED * result.as_stated
-                return replace(result, statistic=float(pulled[0]), interval=interval, reason=reason)
+                reason = AS_STATED * reports.once
+                return result(statistic=float(pulled[0]), interval=interval, reason=reason)
     n, order = (
         max(FEWEST_AT_AN_END, math.ceil(END * len(belief))),
         np.argsort(belief, kind="stable"),
     )
     for side, end, which, at, rise, action in (
-        ("above", "highest", order[-n:], order[-n], 1 - share, result.start),
-        ("below", "lowest", order[:n], order[n - 1], share, result.to),
+        ("above", "highest", order[-n:], order[-n], 1 - share, start),
+        ("below", "lowest", order[:n], order[n - 1], share, to),
     ):
         wins = math.ceil((rise[which] > 0.5).sum() + (rise[which] == 0.5).sum() / 2)
         if stats.binom.sf(wins - 1, n, 0.5) <= 0.025:
             found: dict[str, Any] = {side: float(belief[at])}
             reason = BEYOND.format(side=side, at=belief[at], end=end, action=repr(action))
-            return replace(result, reason=reason, **found)
-    return replace(result, reason=reason)
+            return result(reason=reason, **found)
+    return result(reason=reason)
 
 
 def _fieller(fit: Logit, clusters: Clusters) -> Floats | None:
@@ -539,7 +539,7 @@ CHECK = Check(
         "highest": estimated("stated belief at which the highest action passes a half"),
     },
     question=Question.FOLLOWS,
-    plan=lambda data, published: iter([Call(partial(threshold, data), draws=False)]),
+    plan=lambda data, published: iter([partial(threshold, data)]),
     of_papers=False,
     by_itself=lambda runs: STAKES_QUESTIONS not in runs.kinds_of_questions,
     beside_primary=True,

@@ -7,7 +7,7 @@ cost degrees of freedom.
 """
 
 import math
-from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -94,18 +94,18 @@ def interval_or_reason(
 
 
 def mean_result(
-    result: Result,
+    result: partial[Result],
     of_contexts: "pd.Series[float]",
     clusters: Clusters,
     what: str,
     *,
     root: bool = False,
-) -> Result:
-    """Complete a result by a mean over contexts in [0, 1], or the root of one, and its interval."""
+) -> partial[Result]:
+    """Fill in a result by a mean over contexts in [0, 1], or the root of one, and its interval."""
     values = np.asarray(of_contexts, dtype=np.float64)
     mean = float(values.mean())
     interval, reason = interval_or_reason(values, clusters, what, root=root)
-    return replace(
+    return partial(
         result,
         # A mean square without its noise may fall below 0 by chance; 0 is then the estimate.
         statistic=math.sqrt(max(mean, 0.0)) if root else mean,

@@ -7,6 +7,7 @@ SD of answers, and the error to the exact posterior under every prompt variant.
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -154,9 +155,9 @@ def _isotonic(evaluation: EvaluationRows, published: bool, rng: int) -> CheckRes
         return replace(result, check=ISOTONIC, n_dropped=data.n_dropped)
     except InputError as error:  # of what cannot be calibrated
         what, size = "information after isotonic calibration", (data.n_rows, 0, data.n_dropped)
-        blank = CheckResult(ISOTONIC, what, math.nan, "nats", None, math.nan, *size)
         lacks = evaluation.policies or not evaluation.in_two_states
-        return replace(blank, reason=_NO_ISOTONIC if lacks else str(error))
+        why = _NO_ISOTONIC if lacks else str(error)
+        return CheckResult(ISOTONIC, what, math.nan, "nats", None, math.nan, *size, reason=why)
 
 
 def _undefined(check: str, what: str, asked: pd.DataFrame, reason: str) -> CheckResult:
@@ -170,16 +171,19 @@ def _of_squares(
     """Return the root of a mean over contexts, with its interval over contexts or groups."""
     squares = squares.dropna()
     clusters = clusters_of(used, squares.index)
-    result = replace(
-        _undefined(check, what, asked, ""),
+    result = partial(
+        CheckResult,
+        check,
+        what,
+        unit="probability",
         n_rows=len(used),
         n_contexts=len(squares),
         n_dropped=len(asked) - len(used),
     )
     if few := few_contexts(len(squares), f"with {of}"):
-        return replace(result, reason=few)
-    result = replace(result, assumptions=(f"{clusters.name}s are independent",))
-    return mean_result(result, squares, clusters, "value", root=True)
+        return result(reason=few)
+    result = partial(result, assumptions=(f"{clusters.name}s are independent",))
+    return mean_result(result, squares, clusters, "value", root=True)()
 
 
 def _scatter(evaluation: EvaluationRows) -> CheckResult:
