@@ -206,7 +206,7 @@ def cmi(
         return result(reason=nothing)
     counted = _choices(choices, contexts)
     information = local_information(contexts.belief, counted, len(choices.states))
-    permuted = permutation_test(
+    pvalues, observed, drawn, of_draws = permutation_test(
         lambda _: information,
         lambda observed, drawn: (observed, drawn),
         cuts,
@@ -214,21 +214,21 @@ def cmi(
         n_permutations,
         generator,
     )
-    observed, mean = float(permuted.observed[0]), float(permuted.drawn.mean())
-    spread, window, none = float(permuted.drawn.std()), window_size(choices.n_contexts), math.nan
+    value, mean = float(observed[0]), float(drawn.mean())
+    spread, window, none = float(drawn.std()), window_size(choices.n_contexts), math.nan
     # Where permutations move nothing, sums in another order leave a last bit.
-    excess = observed - mean if spread > NO_SPREAD else 0.0
-    records: list[tuple[Any, ...]] = [(INFORMATION, window, observed, mean, excess, spread)]
+    excess = value - mean if spread > NO_SPREAD else 0.0
+    records: list[tuple[Any, ...]] = [(INFORMATION, window, value, mean, excess, spread)]
     if policy is None:
         records.append((NEAREST, none, nearest(every_row), none, none, none))
     return result(
         statistic=excess,
-        pvalue=float(permuted.pvalues[0]),
+        pvalue=float(pvalues[0]),
         settings={
             **settings,
             "window": window,
             "cluster of resampling": choices.clusters.name,
-            **permuted.settings,
+            **of_draws,
         },
         details=pd.DataFrame(
             records, columns=["quantity", "contexts", "nats", "permuted", "excess", "sd"]

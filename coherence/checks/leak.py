@@ -183,25 +183,18 @@ def _evidence_leak(
     together = _pvalues(-(_pvalues(of_parts) / WEIGHTS).min(axis=1, keepdims=True))[0, 0]
     of_states = calibration_pvalue(posterior[order], state[order] == 1)
     odd = ODD_STATES.format(p=of_states) if of_states < SMALLEST else ""
-    found, (other, one) = differences(columns, state, basis), choices.states
-    ends = np.array([found.interval(at) for at in range(columns.shape[1])])
-    pvalues = _pvalues(size[:, 1:])[0]
+    (table, contributions), (other, one) = differences(columns, state, basis), choices.states
+    table = table.drop(columns="standard_error").assign(pvalue=_pvalues(size[:, 1:])[0])
     # What the posterior settles has neither an error nor a test.
-    settled = ~left.any(axis=0)
-    ends[settled], pvalues[settled] = math.nan, math.nan
+    table.loc[~left.any(axis=0), ["low", "high", "pvalue"]] = math.nan
     names = [*choices.difference_names(one, other), f"mean belief, state {one} less {other}"]
-    details = pd.DataFrame(
-        {
-            "component": [*names, STATES],
-            "estimate": [*found.estimate, (state - posterior).mean()],
-            "low": [*ends[:, 0], math.nan],
-            "high": [*ends[:, 1], math.nan],
-            "pvalue": [*pvalues, of_states],
-        }
-    )
+    table.insert(0, "component", names)
     headline = int(np.argmax(np.round(slopes, 9)))
-    value, low, high = (float(each) for each in (found.estimate[headline], *ends[headline]))
-    moved, (below, above) = found.estimate[-1], ends[-1]
+    value, low, high = (float(table[name][headline]) for name in ("estimate", "low", "high"))
+    moved, below, above = table.iloc[-1][["estimate", "low", "high"]]
+    of_all = [STATES, (state - posterior).mean(), math.nan, math.nan, of_states]
+    details = pd.DataFrame([*table.to_numpy(object), of_all], columns=table.columns)
+    details = details.infer_objects()
     actions = f"{len(choices.actions)} actions" if len(choices.actions) > 1 else "the action"
     by = "" if math.isnan(below) else f" (beliefs move by {moved:.3f} [{below:.3f}, {above:.3f}])"
     reason = rare_state(state)
@@ -209,7 +202,7 @@ def _evidence_leak(
         reason = "the exact posteriors settle the states"
     elif not high - low > 1e-9:  # or undefined
         reason = NO_SPREAD.format("posterior and state")
-    added = found.contributions[:, headline]
+    added = contributions[:, headline]
     return result(
         statistic=value,
         pvalue=float(together),

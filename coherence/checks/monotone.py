@@ -217,18 +217,20 @@ def _monotone_choice(
     drawing: Any = {"degrees": degrees, "n_draws": n_draws, "rng": stream}
     # An intersection-union test: both directions must be rejected, so the better-fitting one
     # decides.
-    drops, sign = max(
+    (drops, ends), sign = max(
         ((largest_drop(sign * share, covariance, **drawing), sign) for sign in SIGNS[direction]),
-        key=lambda tried: tried[0].pvalue,
+        key=lambda tried: tried[0][0]["pvalue"].min(),
     )
-    sides = (("j", drops.j), ("k", drops.k))
-    pairs = [bins.iloc[at].add_suffix(f"_{side}").reset_index(drop=True) for side, at in sides]
+    pairs = [
+        bins.iloc[drops[side]].add_suffix(f"_{side}").reset_index(drop=True) for side in ("j", "k")
+    ]
     details = pd.concat(pairs, axis="columns")
-    details = details.assign(pvalue=drops.adjusted, violation=drops.drop > 0)
+    details = details.assign(pvalue=drops["pvalue"], violation=drops["drop"] > 0)
     assumptions: tuple[str, ...] = (clusters.independent, "irrelevant alternatives do not matter")
     settings |= {"n_bins_used": len(bins)}
     if published:
-        details["pvalue"] = [_fisher(bins, *at, sign) for at in zip(drops.j, drops.k, strict=True)]
+        between = zip(drops["j"], drops["k"], strict=True)
+        details["pvalue"] = [_fisher(bins, *at, sign) for at in between]
         details.loc[~details["violation"], "pvalue"] = math.nan
         uncorrected = "pairs of bins are not corrected for their number"
         assumptions = ("rows are independent", assumptions[1], uncorrected)
@@ -238,9 +240,9 @@ def _monotone_choice(
         return result(statistic=float(details["significant"].mean()))
     method = f"for the largest over pairs of bins, {clusters.plural} as clusters"
     return result(
-        statistic=float(drops.drop.max()),
-        interval=Interval(drops.low, drops.high, 0.95, method).within(-1.0, 1.0),
-        pvalue=drops.pvalue,
+        statistic=float(drops["drop"].max()),
+        interval=Interval(*ends, 0.95, method).within(-1.0, 1.0),
+        pvalue=float(drops["pvalue"].min()),
         settings=settings | {"n_draws": n_draws},
         direction_tested="increasing" if sign == 1 else "decreasing",
     )
@@ -324,29 +326,14 @@ def binned_pair(
     degrees = int(per_bin[enough].min()) - 1
     weights = mass[kept] if policies else None
     of_rows = np.divide(first[kept], mass[kept])[:, None]
-    each = context_shares(of_rows, used, context[kept], share.size, weights=weights)
+    _, low, high, _ = context_shares(of_rows, used, context[kept], share.size, weights=weights)
     table = pd.DataFrame({"bin": range(len(share)), "belief": mean_belief[enough], "share": share})
     # Numbers of choices are whole, those of probabilities their sums.
     table["n"] = rows if (rows % 1).any() else rows.astype(np.int64)
-    table["low"], table["high"] = each.low[:, 0], each.high[:, 0]
+    table["low"], table["high"] = low[:, 0], high[:, 0]
     if policies:  # no trials of which a share could be counted: its error is over contexts
         table["se"] = np.sqrt(np.diag(covariance))
     return table, covariance, degrees
-
-
-@dataclass(frozen=True)
-class Drops:
-    """Drops s_j - s_k between all bins j < k, and what is said of them all."""
-
-    # j, k: the earlier and the later bin
-    j: Codes
-    k: Codes
-    drop: Floats  # difference of their shares; positive where it violates the order
-    adjusted: Floats  # p-value of each, adjusted for all pairs
-    pvalue: float  # that no share falls
-    # low, high: 95% interval for the largest true drop
-    low: float
-    high: float
 
 
 def largest_drop(
@@ -356,8 +343,12 @@ def largest_drop(
     degrees: int,
     n_draws: int,
     rng: np.random.Generator,
-) -> Drops:
-    """Study all drops of shares against their joint distribution at equal shares."""
+) -> tuple[pd.DataFrame, tuple[float, float]]:
+    """Study all drops of shares against their joint distribution at equal shares.
+
+    Return a row for each pair of bins ``j`` < ``k`` (``drop``, positive where it violates the
+    order, and its ``pvalue``, adjusted for all pairs), and a 95% interval for the largest true one.
+    """
     j, k = np.triu_indices(share.size, 1)
     variance = np.diag(covariance)
     spread = np.sqrt(np.maximum(variance[j] + variance[k] - 2 * covariance[j, k], _LEAST_VARIANCE))
@@ -371,7 +362,7 @@ def largest_drop(
         [(1 + np.count_nonzero(highest >= value)) / (1 + n_draws) for value in drop / spread]
     )
     low, high = np.clip(largest_interval(drop, spread, null), -1, 1).tolist()
-    return Drops(j, k, drop, adjusted, float(adjusted.min()), low, high)
+    return pd.DataFrame({"j": j, "k": k, "drop": drop, "pvalue": adjusted}), (low, high)
 
 
 def largest_interval(estimate: Floats, spread: Floats, null: Floats) -> tuple[float, float]:

@@ -74,27 +74,26 @@ def permuted_states(
     def statistic(blocks: Codes) -> Statistic:
         return partial(_sums, of_state=_standardised(left, slopes, pairs, blocks, contexts.state))
 
-    permuted = permutation_test(statistic, score, cuts, contexts.state, n_draws, rng)
+    pvalues, observed, _, of_draws = permutation_test(
+        statistic, score, cuts, contexts.state, n_draws, rng
+    )
     # The pair whose share rises most with the belief: chosen without a look at states, so that its
     # interval covers.
     shares = contexts.share.mean(axis=0)
     rises = shares if slopes is None else np.array([slopes[pair] for pair in pairs])
     shown = int(np.argmax(np.round(rises, 9)))
-    records, parts = [], []
+    tables, parts = [], []
     for which in states:
-        found = differences(
-            contexts.share, (contexts.state == which).astype(np.float64), basis, contexts.group
-        )
-        parts.append(found.contributions)
+        held = (contexts.state == which).astype(np.float64)
+        table, added = differences(contexts.share, held, basis, contexts.group)
         other = data.states[0] if n_states == 2 else f"not {data.states[which]}"
-        for at, name in enumerate(data.difference_names(data.states[which], other)):
-            ends = found.interval(at)
-            records.append((name, found.estimate[at], found.standard_error[at], *ends))
-    columns = ["component", "estimate", "standard_error", "low", "high"]
-    details = pd.DataFrame(records, columns=columns)
-    details["pvalue_single"], details["pvalue_adjusted"] = np.split(permuted.pvalues[1:], 2)
+        table.insert(0, "component", data.difference_names(data.states[which], other))
+        tables.append(table)
+        parts.append(added)
+    details = pd.concat(tables, ignore_index=True)
+    details["pvalue_single"], details["pvalue_adjusted"] = np.split(pvalues[1:], 2)
     row: dict[str, Any] = details.loc[shown].to_dict()  # type: ignore[assignment]
-    surest = int(np.argmax(np.abs(permuted.observed[1:])))
+    surest = int(np.argmax(np.abs(observed[1:])))
     other = "" if slopes is not None or surest == shown else details["component"][surest]
     several = [f"{n_actions} actions"] * (n_actions > 2) + [f"{n_states} states"] * (n_states > 2)
     added = np.hstack(parts)[:, shown]
@@ -110,8 +109,8 @@ def permuted_states(
         reason=joined_reasons(no_interval, MOVES_MOST.format(other) if other else ""),
         interval=None if no_interval else interval.within(-1.0, 1.0),
         statistic=float(row["estimate"]),
-        pvalue=float(permuted.pvalues[0]),
-        settings={**undefined.keywords["settings"], **permuted.settings},
+        pvalue=float(pvalues[0]),
+        settings={**undefined.keywords["settings"], **of_draws},
         component=row["component"],
         tested=f"all {' and '.join(several)} together" if slopes is not None and several else None,
         details=details,

@@ -84,6 +84,7 @@ from coherence.statistics.sequences import (
     ProductSums,
     Values,
     in_canonical_direction,
+    kept_of_products,
     layout_of,
     mean_squared_difference,
     part_left,
@@ -321,10 +322,10 @@ def _of_one_agent(data: EvaluationData, n_draws: int, seed: int, level: float) -
     if not reason:
         result, found = _in_two_states(data, contexts, n_draws, rng, undefined, level)
     if found is not None:
-        plain, scores = _plain_averages(found), found.scores
+        plain = _plain_averages(found)
         also: dict[str, Estimate] = {
             SHARE: _hidden_share(found, level),
-            PLAIN: plain[scores.shown - scores.first],
+            PLAIN: plain[found.shown - found.first],
         }
         ends = {f"plain_{end}": [getattr(each, end) for each in plain] for end in ("low", "high")}
         result = partial(result, details=result.keywords["details"].assign(**ends))
@@ -371,29 +372,17 @@ def _in_two_states(
 
 
 @dataclass(frozen=True)
-class Scores:
-    """What of the actions is compared with the state, in columns, shape (n, n_columns)."""
-
-    # the score of the test where beliefs give a direction, actions, and along the state
-    columns: Floats
-    directed: bool  # whether beliefs give a direction
-    shown: int  # column of the action that is shown
-    n_actions: int
-    knowing: int  # column of what choices know of the state: of two actions the one that is shown
-
-    @property
-    def first(self) -> int:
-        """Column of the first action."""
-        return 1 if self.directed else 0
-
-
-@dataclass(frozen=True)
 class Arranged:
     """Two states along the belief, with what difference sequences leave of them and of actions."""
 
     contexts: Contexts
     line: Line
-    scores: Scores
+    # what of the actions is compared with the state, shape (n, n_scores): the score of the test
+    # where beliefs give a direction, actions, and of three and more what predicts the state
+    scores: Floats
+    directed: bool  # whether beliefs give a direction
+    shown: int  # column of the action that is shown
+    knowing: int  # column of what choices know of the state: of two actions the one that is shown
     sums: ProductSums
     part: float  # of the squares of the state, what the isotonic fit leaves
     foretold: Floats  # shape (n,): the state as the belief foretells it
@@ -401,6 +390,16 @@ class Arranged:
     allowed: Floats  # shape (n_scores, n): mean product that may be unsaid belief, by context
     n_untold: int  # contexts whose reports do not tell beliefs apart
     level: float  # of intervals
+
+    @property
+    def n_actions(self) -> int:
+        """Number of actions."""
+        return self.line.share.shape[1]
+
+    @property
+    def first(self) -> int:
+        """Column of the first action."""
+        return int(self.directed)
 
     def beyond(self, column: int, *, plain: bool = False) -> float:
         """Return which ratio of a score to the squares of the state may be unsaid belief."""
@@ -414,7 +413,7 @@ class Arranged:
 
         The test of the direction inverted, at its part of the level.
         """
-        level = 1 - (1 - self.level) * (OF_DIRECTION if self.scores.directed else 1.0)
+        level = 1 - (1 - self.level) * (OF_DIRECTION if self.directed else 1.0)
         beyond = self.beyond(column, plain=plain)
         if plain:
             column += self.sums.n_scores + self.sums.n_turned
@@ -435,17 +434,17 @@ def _arranged(
     layout = layout_of(line.belief, line.group)
     if few := too_few_neighbours(layout):
         return partial(undefined, reason=few, lack=Lack.CASES)
-    left, of_products = part_left(layout, line, line.state)
+    left, of_products, averages = part_left(layout, line, line.state)
     resolved = min(RESOLVED, 0.1 * float(line.state.std()))
-    if line.exact and np.sqrt((left.values**2).mean()) < resolved:
+    if line.exact and np.sqrt((left**2).mean()) < resolved:
         group = "" if line.group is None else " in its group"
         return partial(undefined, reason=POSTERIOR_SETTLED.format(group=group), lack=Lack.OPEN)
-    scores = _scores(line)
-    freed = [part_left(layout, line, column) for column in scores.columns.T]
-    if scores.directed and not np.sqrt((freed[0][0].values ** 2).mean()) > ROUNDING:
+    scores, directed, shown, knowing = _scores(line)
+    freed = [part_left(layout, line, column) for column in scores.T]
+    if directed and not np.sqrt((freed[0][0] ** 2).mean()) > ROUNDING:
         return partial(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settled=True)
     kept, whole = (
-        mean_squared_difference(layout, line.belief, values) for values in (left.values, line.state)
+        mean_squared_difference(layout, line.belief, values) for values in (left, line.state)
     )
     if whole <= NOTHING:
         return partial(undefined, reason=ALIKE, lack=Lack.OPEN)
@@ -453,13 +452,13 @@ def _arranged(
         return partial(undefined, reason=SEPARATED, lack=Lack.OPEN)
     # Of the toss's variance the fit takes what it takes of products.
     toss = line.state * (1 - line.state) if line.exact else np.zeros(len(line.state))
-    scales = [1 / of_products / of_score for _, of_score in freed]
+    scales = [1 / of_products / of_score for _, of_score, _ in freed]
     if line.group is not None and not _small_groups(line):  # neighbours in them lie apart in belief
-        of_products = left.kept_of_products(left)
+        of_products = kept_of_products(averages, averages)
         whole = kept / of_products
-        scales = [1 / left.kept_of_products(of) for of, _ in freed]
+        scales = [1 / kept_of_products(averages, of_score) for _, _, of_score in freed]
     part = (kept + of_products * float(toss.mean())) / (whole + float(toss.mean()))
-    foretold = line.state - left.values
+    foretold = line.state - left
     if not line.exact:
         # A block of the isotonic fit whose states are all alike leaves some doubt: half a case of
         # each state is added.
@@ -468,19 +467,19 @@ def _arranged(
         foretold = (foretold * size + 0.5) / (size + 1)
     open_state = np.clip(foretold, CERTAIN, 1 - CERTAIN)
     weight = 1 / (open_state * (1 - open_state))
-    scaled = [of.values * part * scale for (of, _), scale in zip(freed, scales, strict=True)]
+    scaled = [of * part * scale for (of, *_), scale in zip(freed, scales, strict=True)]
     values = Values(
         line.belief,
-        left.values,
+        left,
         np.stack(scaled, axis=1),
         chance=of_products * toss if line.exact else None,
         weight=weight,
-        n_turned=1 if scores.directed else 0,
-        gathered=(scores.shown, scores.knowing),
+        n_turned=1 if directed else 0,
+        gathered=(shown, knowing),
     )
     sums = product_sums(layout, values, n_draws=n_draws, rng=rng)
-    allowed, n_untold = allowed_for(data, contexts, line, scores.columns, part)
-    found = line, scores, sums, part, foretold, weight, allowed, n_untold
+    allowed, n_untold = allowed_for(data, contexts, line, scores, part)
+    found = line, scores, directed, shown, knowing, sums, part, foretold, weight, allowed, n_untold
     return Arranged(contexts, *found, level)
 
 
@@ -495,19 +494,19 @@ def _tested_by_products(
     data: EvaluationData, found: Arranged, undefined: partial[Sufficiency]
 ) -> partial[Sufficiency]:
     """Test the direction in which a higher belief moves choice, and whether it turns."""
-    contexts, line, scores, sums = found.contexts, found.line, found.scores, found.sums
-    actions = range(scores.first, scores.first + scores.n_actions)
+    contexts, line, sums = found.contexts, found.line, found.sums
+    actions = range(found.first, found.first + found.n_actions)
     of_actions = _pvalues_of_actions(found, actions)
     facts: dict[str, Any] = {}
     pvalue = float(of_actions[1].min())
-    if scores.directed:
+    if found.directed:
         exact, direction = (sums.pvalue(sums.beyond(0, by)) for by in (0.0, found.beyond(0)))
         turn = sums.turn(found.allowed[0], line.belief)
         pvalue = min(direction / OF_DIRECTION, turn / OF_TURN, 1.0)
         facts = {"p_direction": exact, "p_beyond": direction, "p_turn": turn}
         facts["turns"] = pvalue <= LEVEL < direction / OF_DIRECTION
-        if scores.n_actions > 2:
-            facts["tested"] = f"all {scores.n_actions} actions together"
+        if found.n_actions > 2:
+            facts["tested"] = f"all {found.n_actions} actions together"
     names = data.difference_names(data.states[1], data.states[0])
     records = []
     for at, name, *pvalues in zip(actions, names, *of_actions, strict=True):
@@ -516,15 +515,15 @@ def _tested_by_products(
     columns = ["component", "estimate", "standard_error", "low", "high"]
     columns += ["pvalue_single", "pvalue_adjusted", "allowed"]
     details = pd.DataFrame(records, columns=columns)
-    at, surest = scores.shown - scores.first, int(np.argmin(of_actions[0]))
+    at, surest = found.shown - found.first, int(np.argmin(of_actions[0]))
     # The one shown is chosen without a look at states, so that its interval covers.
-    other = "" if scores.directed or surest == at else details["component"][surest]
+    other = "" if found.directed or surest == at else details["component"][surest]
     estimate, low, high = (float(details[name][at]) for name in ("estimate", "low", "high"))
     added = sums.added[:, 0] - estimate * sums.added[:, -1]
     size = math.sqrt(float((added**2).sum()))
     contributions = np.empty(len(added))
     # Of the size that products show, so that differences between models have that error.
-    contributions[line.order] = added * (sums.error(scores.shown) / size if size > 0 else 0.0)
+    contributions[line.order] = added * (sums.error(found.shown) / size if size > 0 else 0.0)
     no_interval = ""
     if contexts.exact is None:
         shares = (contexts.share[contexts.state == state] for state in (0, 1))
@@ -541,7 +540,7 @@ def _tested_by_products(
         component=details["component"][at],
         action=str(data.actions[at]),
         states=[str(data.states[1]), str(data.states[0])],
-        allowed=found.beyond(scores.shown),
+        allowed=found.beyond(found.shown),
         small_groups=_small_groups(line) or None,
         n_untold=found.n_untold,
         n_draws=len(sums.drawn),
@@ -561,16 +560,17 @@ def _tested_by_products(
     )
 
 
-def _scores(line: Line) -> Scores:
+def _scores(line: Line) -> tuple[Floats, bool, int, int]:
+    """Return `scores`, `directed`, `shown` and `knowing` of what is arranged."""
     centred, n_actions = line.belief - line.belief.mean(), line.share.shape[1]
     if np.abs(centred).max() < 1e-9:  # one belief throughout: the most frequent action is shown
         most = int(np.argmax(np.round(np.abs(line.share.mean(axis=0)), 9)))
-        return Scores(line.share, False, most, n_actions, most)
+        return line.share, False, most, most
     slopes = centred @ (line.share - line.share.mean(axis=0)) / (centred @ centred)
     rises = 1 + int(np.argmax(np.round(slopes, 9)))
     columns = np.hstack([(line.share @ slopes)[:, None], line.share])
     if n_actions < 3:
-        return Scores(columns, True, rises, n_actions, rises)
+        return columns, True, rises, rises
     # The state as actions predict it linearly, each context from the others of other folds.
     score, fold = np.zeros(len(line.state)), np.arange(len(line.state)) % FOLDS
     for held in range(FOLDS):  # contexts are in the order of what they hold
@@ -579,7 +579,7 @@ def _scores(line: Line) -> Scores:
         rise = line.state[rest] - line.state[rest].mean()
         weights = np.linalg.lstsq(line.share[rest] - centre, rise)[0]
         score[~rest] = (line.share[~rest] - centre) @ weights
-    return Scores(np.column_stack([columns, score]), True, rises, n_actions, n_actions + 1)
+    return np.column_stack([columns, score]), True, rises, n_actions + 1
 
 
 def _pvalues_of_actions(found: Arranged, actions: range) -> Floats:
@@ -630,23 +630,22 @@ def _none(name: str, reason: str) -> Estimate:
 
 def _plain_averages(found: Arranged) -> list[Estimate]:
     """Average the difference of every action over cases alike, where beliefs leave states open."""
-    scores = found.scores
     settled = (found.foretold < CERTAIN) | (found.foretold > 1 - CERTAIN)
     if settled.mean() > 1 - FEWEST_OPEN:
         why = ENDS.format(share=settled.mean(), certain=CERTAIN)
-        return [_none(PLAIN, why)] * scores.n_actions
+        return [_none(PLAIN, why)] * found.n_actions
     averages = []
-    for action in range(scores.n_actions):
-        value, low, high = found.interval(scores.first + action, plain=True)
+    for action in range(found.n_actions):
+        value, low, high = found.interval(found.first + action, plain=True)
         averages.append(_estimate(PLAIN, value, max(low, -1.0), min(high, 1.0)))
     return averages
 
 
 def _hidden_share(found: Arranged, level: float) -> Estimate:
     """Divide what choices know of the state at equal belief by all that they know of it."""
-    sums, line, column = found.sums, found.line, found.scores.knowing
+    sums, line, column = found.sums, found.line, found.knowing
     scale = sums.n_windows * found.part
-    added = np.asarray(sums.added[:, (found.scores.shown, column).index(column)])
+    added = np.asarray(sums.added[:, (found.shown, column).index(column)])
     total = float(added.sum())
     within = float(sums.observed[column]) / scale
     (value, low, high, clear), less = (
@@ -655,7 +654,7 @@ def _hidden_share(found: Arranged, level: float) -> Estimate:
             math.sqrt(sums.variance(column)) / scale,
             # Of one total with random orders of equal beliefs; scaled to its expectation.
             added / scale * (sums.observed[column] / total if total else 1.0),
-            found.scores.columns[:, column],
+            found.scores[:, column],
             line.state,
             line.group,
             level,

@@ -232,9 +232,9 @@ def share_table(
 ) -> pd.DataFrame:
     """Return the share in each cell that has rows, with a 95% interval over cases."""
     n_cells = len(next(iter(columns.values())))
-    shares = context_shares(values[:, None], cell, context, n_cells)
-    found = {name: shares.share[:, 0], "low": shares.low[:, 0], "high": shares.high[:, 0]}
-    table = pd.DataFrame({**columns, **found, "n_contexts": shares.n_contexts})
+    share, low, high, n_contexts = context_shares(values[:, None], cell, context, n_cells)
+    found = {name: share[:, 0], "low": low[:, 0], "high": high[:, 0]}
+    table = pd.DataFrame({**columns, **found, "n_contexts": n_contexts})
     return table[table["n_contexts"] > 0].reset_index(drop=True)
 
 

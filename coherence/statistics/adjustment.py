@@ -9,10 +9,10 @@ contexts, or groups, are independent.
 """
 
 import math
-from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 from scipy.interpolate import BSpline
 
@@ -22,6 +22,7 @@ from coherence.statistics.knn import RESOLUTION, as_levels
 COEFFICIENTS = 6  # of the spline
 CONTEXTS_PER_COEFFICIENT = 8
 COMMON = 4  # contexts that state a belief with a mean of its own
+ENDS = ["estimate", "standard_error", "low", "high"]
 
 
 def spline_basis(values: Floats, size: int) -> Floats:
@@ -81,32 +82,19 @@ def left_over(values: Floats, basis: Floats) -> Floats:
     return np.asarray(np.where((left**2).sum(axis=0) <= rounding, 0.0, left))
 
 
-@dataclass(frozen=True)
-class Differences:
-    """Differences between two states at equal belief, a column each."""
-
-    # estimate, standard_error, degrees: shape (n_columns,): with degrees of freedom of the error;
-    # NaN where the belief settles the state
-    estimate: Floats
-    standard_error: Floats
-    degrees: float
-    contributions: Floats  # shape (n_contexts, n_columns): of each context to each estimate
-
-    def interval(self, at: int, level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of the interval of one column."""
-        half = float(stats.t.isf((1 - level) / 2, self.degrees)) * float(self.standard_error[at])
-        return float(self.estimate[at]) - half, float(self.estimate[at]) + half
-
-
 def differences(
     values: Floats, state: Floats, basis: Floats, group: Codes | None = None
-) -> Differences:
-    """Regress values on the state and the basis, with an error over contexts or groups."""
+) -> tuple[pd.DataFrame, Floats]:
+    """Regress values on the state and the basis, with an error over contexts or groups.
+
+    Return ``estimate``, ``standard_error``, and ``low`` and ``high`` of the 95% interval of each
+    column, NaN where the belief settles the state; and what each context adds to each estimate.
+    """
     moved = left_over(state[:, None], basis)[:, 0]
     square = float(moved @ moved)
     if square <= 0:
-        nothing = np.full(values.shape[1], math.nan)
-        return Differences(nothing, nothing, math.nan, np.full(values.shape, math.nan))
+        nothing = np.full((values.shape[1], 4), math.nan)
+        return pd.DataFrame(nothing, columns=ENDS), np.full(values.shape, math.nan)
     left = left_over(values, basis)
     estimate = moved @ left / square
     remains = left - moved[:, None] * estimate
@@ -127,7 +115,9 @@ def differences(
     # Where a rare action and a rare state never meet, the state shows no variance of its own.
     equal = (remains**2).sum(axis=0) / max(len(state) - full.shape[1], 1) / square
     error = np.sqrt(np.maximum((sums**2).sum(axis=0), equal))
-    return Differences(np.asarray(estimate), error, degrees, contributions)
+    half = float(stats.t.isf(0.025, degrees)) * error
+    table = np.column_stack([estimate, error, estimate - half, estimate + half])
+    return pd.DataFrame(table, columns=ENDS), contributions
 
 
 def _without_own(moved: Floats, full: Floats, group: Codes | None) -> Floats:

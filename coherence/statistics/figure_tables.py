@@ -294,8 +294,8 @@ def calibration_bins(beliefs: pd.DataFrame, *, n_bins: int = N_BINS) -> pd.DataF
     else:
         shares = rows["outcome"].to_numpy(dtype=float)[:, None]
         contexts = pd.factorize(rows["context"])[0]
-        found = context_shares(shares, rows["bin"].to_numpy(), contexts, len(table))
-        ends = np.column_stack([found.low[:, 0], found.high[:, 0]])
+        _, low, high, _ = context_shares(shares, rows["bin"].to_numpy(), contexts, len(table))
+        ends = np.column_stack([low[:, 0], high[:, 0]])
         of_gap = ends - table[["belief"]].to_numpy()
     table["low"], table["high"] = ends.T
     table["gap_low"], table["gap_high"] = of_gap.T
@@ -327,8 +327,8 @@ def sides_of(left: Floats, state: Floats, *, exact: bool) -> Codes:
 
 def shares_along(line: Line, contexts: Contexts, actions: Sequence[Any]) -> pd.DataFrame:
     """Tabulate `shares_by_side` of contexts along their belief."""
-    state = beyond_belief(line, line.state).values
-    left = np.stack([beyond_belief(line, column).values for column in line.share.T], axis=1)
+    state = beyond_belief(line, line.state)[0]
+    left = np.stack([beyond_belief(line, column)[0] for column in line.share.T], axis=1)
     belief, share = contexts.belief[line.order], contexts.share[line.order]
     side = sides_of(state, line.state, exact=line.exact)
     if not np.array_equal(belief, line.belief):  # the line is that of the other state

@@ -315,18 +315,6 @@ Score = Callable[[Floats, Floats], tuple[Floats, Floats]]
 """Observed and permuted statistics -> what p-values rank, one or several; large is against null."""
 
 
-@dataclass(frozen=True)
-class Permuted:
-    """What permutations say of one or several scores."""
-
-    # shape (n_scores,): of each score, averaged over the cuts; the first is that of the test
-    pvalues: Floats
-    observed: Floats  # shape (n_statistics,): statistics of the data, with the first cut
-    drawn: Floats  # shape (n_permutations, n_statistics): statistics of permutations
-    # how many permutations, whether they are all, and whether the verdict hangs on them
-    settings: dict[str, object]
-
-
 def permutation_test(
     statistic: Callable[[Codes], Statistic],
     score: Score,
@@ -334,12 +322,17 @@ def permutation_test(
     state: Codes,
     n_permutations: int,
     rng: np.random.Generator,
-) -> Permuted:
+) -> tuple[Floats, Floats, Floats, dict[str, object]]:
     """Rank scores of the data among those of permuted states, in equal parts for every cut.
 
     Shares of arrangements that reach the data are averaged over cuts. All arrangements of a cut are
     listed if they are no more than its part of the permutations. A p-value within two Monte Carlo
     errors of .05 is drawn ten times as long.
+
+    Return the p-value of each score, shape (n_scores,), the first of which is that of the test;
+    statistics of the data with the first cut, shape (n_statistics,), and of permutations, shape
+    (n_permutations, n_statistics); and how many these were, whether all, and whether the verdict
+    hangs on them.
     """
     part = -(-n_permutations // len(cuts))
     exact = [count_arrangements(blocks, state, part) <= part for blocks in cuts]
@@ -374,7 +367,7 @@ def permutation_test(
     }
     if not all(exact) and near_level(pvalues[0], len(together)):
         settings["near_level"] = True
-    return Permuted(pvalues, of_cut[0](state[None])[0], together, settings)
+    return pvalues, of_cut[0](state[None])[0], together, settings
 
 
 def by_context(values: Floats, contexts: Contexts, data: EvaluationData) -> "pd.Series[float]":

@@ -319,26 +319,23 @@ def in_canonical_direction(contexts: Contexts) -> Line:
     )
 
 
-@dataclass(frozen=True)
-class Left:
-    """What the belief leaves of values, and what was taken out: averages over blocks."""
+Averages = tuple[tuple[float, Codes], ...]
+"""What a fit takes out: weights of averages over blocks, and the block of each context."""
 
-    values: Floats  # shape (n,)
-    taken: tuple[tuple[float, Codes], ...]  # weights of averages, and the block of each context
 
-    @property
-    def fewer(self) -> float:
-        """As many contexts as the fit takes of noise: the trace of the averages."""
-        return sum(weight * len(np.unique(block)) for weight, block in self.taken)
+def taken_of_noise(averages: Averages) -> float:
+    """Return as many contexts as a fit takes of noise: the trace of its averages."""
+    return sum(weight * len(np.unique(block)) for weight, block in averages)
 
-    def kept_of_products(self, other: "Left") -> float:
-        """Return which part of products of noise in the two is left, given the blocks.
 
-        Of what averages over blocks leave, the trace of the product over n.
-        """
-        n = len(self.values)
-        both = sum(c * d * _overlap(a, b) for c, a in self.taken for d, b in other.taken)
-        return max((n - self.fewer - other.fewer + both) / n, LEAST_KEPT)
+def kept_of_products(one: Averages, other: Averages) -> float:
+    """Return which part of products of noise two fits leave, given their blocks.
+
+    Of what averages over blocks leave, the trace of the product over n.
+    """
+    n = len(one[0][1])
+    both = sum(c * d * _overlap(a, b) for c, a in one for d, b in other)
+    return max((n - taken_of_noise(one) - taken_of_noise(other) + both) / n, LEAST_KEPT)
 
 
 def _overlap(one: Codes, other: Codes) -> float:
@@ -349,8 +346,8 @@ def _overlap(one: Codes, other: Codes) -> float:
     return float((number**2 / (size[first] * of_other[second])).sum())
 
 
-def beyond_belief(line: Line, values: Floats) -> Left:
-    """Return what the belief leaves of values.
+def beyond_belief(line: Line, values: Floats) -> tuple[Floats, Averages]:
+    """Return what the belief leaves of values, shape (n,), and what it takes out.
 
     The belief foretells them by isotonic regression, in groups with a mean of each beside it
     (backfitting), which is drawn towards the curve of each group of 8 contexts and more by as much
@@ -366,7 +363,7 @@ def beyond_belief(line: Line, values: Floats) -> Left:
         return of
 
     if line.group is None:
-        return Left(values - fit, ((1.0, blocks(fit)),))
+        return values - fit, ((1.0, blocks(fit)),)
     sizes = np.maximum(np.bincount(line.group), 1)
     for _ in range(BACKFITS):
         of_group = (np.bincount(line.group, weights=values - fit) / sizes)[line.group]
@@ -390,7 +387,7 @@ def beyond_belief(line: Line, values: Floats) -> Left:
         (part - 1, np.zeros(n, np.int64)),
         (part, of_own),
     )
-    return Left(values - fit - part * (own - fit), taken)
+    return values - fit - part * (own - fit), taken
 
 
 def monotone_fit(belief: Floats, values: Floats) -> Floats:
@@ -410,15 +407,16 @@ def mean_squared_difference(layout: Layout, belief: Floats, values: Floats) -> f
     return float(np.mean(both)) / len(layout.window)
 
 
-def part_left(layout: Layout, line: Line, values: Floats) -> tuple[Left, float]:
-    """Return what the belief leaves of values, and which part of products with their noise.
+def part_left(layout: Layout, line: Line, values: Floats) -> tuple[Floats, float, Averages]:
+    """Return what the belief leaves of values, which part of products with their noise, and how.
 
     A fit takes twice of squares what it takes of products.
     """
-    left = beyond_belief(line, values)
-    least = max(1 - left.fewer / len(values), 0.0)
-    kept, whole = (mean_squared_difference(layout, line.belief, x) for x in (left.values, values))
-    return left, math.sqrt(min(max(kept / whole, least), 1.0)) if kept > NOTHING else 1.0
+    left, averages = beyond_belief(line, values)
+    least = max(1 - taken_of_noise(averages) / len(values), 0.0)
+    kept, whole = (mean_squared_difference(layout, line.belief, x) for x in (left, values))
+    part = math.sqrt(min(max(kept / whole, least), 1.0)) if kept > NOTHING else 1.0
+    return left, part, averages
 
 
 @dataclass(frozen=True)

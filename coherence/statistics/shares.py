@@ -6,8 +6,6 @@ then the one that independent tosses would need for the variance over contexts (
 1998).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
@@ -39,19 +37,6 @@ def exact_interval(share: float, trials: float, level: float) -> tuple[float, fl
     return float(low), float(high)
 
 
-@dataclass(frozen=True)
-class ContextShares:
-    """Mean share of each group of rows, with an interval over contexts."""
-
-    # share, low, high: shape (n_groups, n_columns): means over rows and the ends of their 95%
-    # intervals; NaN in groups without rows, and ends NaN in groups of one context
-    share: Floats
-    low: Floats
-    high: Floats
-    n_rows: Floats  # shape (n_groups,): rows of each group, or their weights
-    n_contexts: Codes  # shape (n_groups,): contexts of each group
-
-
 def context_shares(
     values: Floats,
     group: Codes,
@@ -59,8 +44,11 @@ def context_shares(
     n_groups: int,
     *,
     weights: Floats | None = None,
-) -> ContextShares:
+) -> tuple[Floats, Floats, Floats, Codes]:
     """Average shares by group, with contexts as clusters.
+
+    Return means over rows and the two ends of their 95% intervals, shape (n_groups, n_columns), NaN
+    in groups without rows and the ends in those of one context; and the contexts of each group.
 
     Assumes independent contexts. The variance of a mean is that of the ratio of sums over contexts,
     and at least what the dependence within contexts of all groups together makes of it: a group in
@@ -102,7 +90,7 @@ def context_shares(
         wider = NORMAL_QUANTILE / stats.t.ppf(0.975, k - 1)
         trials = inner * (1 - inner) / variance * wider**2
         low[several, at], high[several, at] = wilson_interval(mean[several], trials)
-    return ContextShares(share, low, high, n_rows, n_contexts)
+    return share, low, high, n_contexts
 
 
 def _design_effect(

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from scipy import stats
 
 from coherence import AGENTS, analyze, simulate
 from coherence.statistics.adjustment import differences, explained_by, left_over
@@ -114,29 +115,32 @@ def sample(seed=0, n=80):
 def test_difference_and_error_are_those_of_least_squares_with_hc3():
     belief, state, value = sample()
     basis = explained_by(belief)
-    found = differences(value[:, None], state, basis)
+    found, contributions = differences(value[:, None], state, basis)
     fit = sm.OLS(value, np.column_stack([state, basis])).fit(cov_type="HC3")
     assert found.estimate[0] == pytest.approx(fit.params[0])
     assert found.standard_error[0] == pytest.approx(fit.bse[0])
-    assert found.contributions.sum(axis=0) == pytest.approx(0, abs=0.02)
-    assert 2 < found.degrees < 80
+    assert contributions.sum(axis=0) == pytest.approx(0, abs=0.02)
+    reach = (found["high"] - found["estimate"]) / found["standard_error"]
+    assert stats.t.isf(0.025, 80) < reach[0] < stats.t.isf(0.025, 2)
 
 
 def test_degrees_of_freedom_of_a_difference_of_means_are_welch_like():
     """Without a belief, Satterthwaite's degrees of freedom have a closed form."""
     state = np.repeat([1.0, 0.0], [5, 45])
     noise = np.random.default_rng(1).normal(size=(50, 1))
-    found = differences(noise, state, explained_by(np.full(50, 0.5)))
+    found, _ = differences(noise, state, explained_by(np.full(50, 0.5)))
     # HC3 of a group of size m has variance s^2 / (m - 1), and s^2 / m has m - 1 degrees of freedom.
     parts = np.array([1 / 4, 1 / 44])
-    assert found.degrees == pytest.approx(parts.sum() ** 2 / (parts**2 / [4, 44]).sum())
+    degrees = parts.sum() ** 2 / (parts**2 / [4, 44]).sum()
+    reach = (found["estimate"] - found["low"]) / found["standard_error"]
+    assert reach[0] == pytest.approx(stats.t.isf(0.025, degrees))
 
 
 def test_error_over_groups_is_that_of_leaving_each_out():
     belief, state, value = sample(n=90)
     group = np.repeat(np.arange(15), 6)
     basis = explained_by(belief)
-    found = differences(value[:, None], state, basis, group)
+    found, _ = differences(value[:, None], state, basis, group)
     columns = np.column_stack([state, basis])
     jackknifed = []
     for number in range(15):

@@ -6,7 +6,7 @@ import pytest
 
 from coherence import simulate, sufficiency_test
 from coherence.statistics.figure_tables import CONTEXTS_PER_SIDE, shares_by_side, sides_of
-from coherence.statistics.sequences import Line, beyond_belief
+from coherence.statistics.sequences import Line, beyond_belief, kept_of_products
 
 
 def shares_of(rows, **changes):
@@ -104,14 +104,14 @@ def test_what_fits_keep_of_products_is_the_trace_of_what_they_leave():
     group, belief = np.repeat(np.arange(6), [12, 9, 8, 5, 3, 12]), rng.random(49)
     columns = belief[:, None] * [3, 1] + rng.normal(size=(49, 2)) + group[:, None]
     line = Line(belief, columns[:, 0], columns, group, np.arange(49), True)
-    left = [beyond_belief(line, column) for column in columns.T]
+    averages = [beyond_belief(line, column)[1] for column in columns.T]
     matrices = []
-    for of in left:
+    for of in averages:
         matrix = np.eye(49)
-        for weight, block in of.taken:
+        for weight, block in of:
             same = block[:, None] == block
             matrix -= weight * same / same.sum(axis=1)
         matrices.append(matrix)
     expected = np.trace(matrices[0].T @ matrices[1]) / 49
     assert 0.1 < expected < 0.9
-    assert left[0].kept_of_products(left[1]) == pytest.approx(expected)
+    assert kept_of_products(*averages) == pytest.approx(expected)
