@@ -172,6 +172,13 @@ def require_probabilities(values: Floats, name: str, *, strict: bool = False) ->
         )
 
 
+def probabilities_of(column: "pd.Series[Any]", name: str) -> Floats:
+    """Return the numbers of a column, in [0, 1]; NaN where it has none."""
+    numbers = as_numbers(column.astype(object).where(column.notna()), name)
+    require_probabilities(numbers, name)
+    return numbers
+
+
 def _holds_booleans(values: Any) -> bool:
     # Among numbers of a list numpy would make True a 1 before it could be seen.
     array = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)

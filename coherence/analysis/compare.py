@@ -39,22 +39,7 @@ from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, as_codes, number_of_jobs, require
 from coherence.printable import counted
 from coherence.public_names import rng_for_seed
-from coherence.report import page
-from coherence.report.document import (
-    MISSING,
-    Cell,
-    Column,
-    Heading,
-    Look,
-    Notes,
-    Paragraph,
-    Part,
-    Row,
-    build_table,
-    count,
-    label,
-    pvalue,
-)
+from coherence.report import document, page
 from coherence.report.effects import hidden_share, threshold
 from coherence.report.evaluation import EvaluationReport, Verdict
 from coherence.report.json import to_plain
@@ -102,19 +87,21 @@ LEGEND = (
 )
 SCHEMA_VERSION = 2
 WIDTH = 100
-_ESTIMATE = Column("estimate", ends=("low", "high"), reason="reason")
-_CASES = count("n_contexts", "cases")
+_ESTIMATE = document.Column("estimate", ends=("low", "high"), reason="reason")
+_CASES = document.count("n_contexts", "cases")
 _OF_CHOICES = (
-    Column("", "hidden share", make=lambda row: Cell(hidden_share(row["report"]))),
-    Column("", "choices change at", make=lambda row: Cell(threshold(row["report"]))),
+    document.Column("", "hidden share", make=lambda of: document.Cell(hidden_share(of["report"]))),
+    document.Column(
+        "", "choices change at", make=lambda of: document.Cell(threshold(of["report"]))
+    ),
 )
-_FURTHER = (label("effect"), label("model"), _ESTIMATE, _CASES)
+_FURTHER = (document.label("effect"), document.label("model"), _ESTIMATE, _CASES)
 _PAIRS = (
-    label("effect"),
-    label("model_a", "first"),
-    label("model_b", "second"),
-    Column("difference", ends=("low", "high"), reason="reason"),
-    pvalue("pvalue", "p (Holm)", adjusted="pvalue_holm"),
+    document.label("effect"),
+    document.label("model_a", "first"),
+    document.label("model_b", "second"),
+    document.Column("difference", ends=("low", "high"), reason="reason"),
+    document.pvalue("pvalue", "p (Holm)", adjusted="pvalue_holm"),
 )
 
 
@@ -163,7 +150,7 @@ class Comparison:
         without = f" ({lacking} more cannot be tested)" if lacking else ""
         return f"{pairs} tested{without}: {n or 'none'} at .05 after Holm's correction."
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[document.Part]:
         """Yield models, effects, differences and verdicts of each task, then notes.
 
         Models whose data cannot tell come last.
@@ -182,21 +169,22 @@ class Comparison:
                 }
                 for each in models
             ]
-            known = [of for of in _OF_CHOICES if any(of.cell(row).text != MISSING for row in rows)]
-            columns = [label("model"), label("verdict"), estimate, *known, _CASES]
-            yield Heading(f"{clean(task, limit=60)}, {n}" if task else n)
-            yield build_table(rows, columns)
+            missing = document.MISSING
+            known = [of for of in _OF_CHOICES if any(of.cell(row).text != missing for row in rows)]
+            columns = [document.label("model"), document.label("verdict"), estimate, *known, _CASES]
+            yield document.Heading(f"{clean(task, limit=60)}, {n}" if task else n)
+            yield document.build_table(rows, columns)
             if further := effects[len(models) :]:
-                yield build_table(further, _FURTHER)
+                yield document.build_table(further, _FURTHER)
             if len(pairs := self.differences[self.differences["task"] == task]):
-                yield build_table(_rows(pairs), _PAIRS)
+                yield document.build_table(_rows(pairs), _PAIRS)
             for each in models:
                 for verdict, words in zip(each.told, each.conclusion, strict=False):
-                    yield Paragraph(f"{each.model}: {words}", mark=verdict.mark)
-        yield Paragraph(self.summary, Look.STRONG)
-        yield Paragraph(LEGEND, Look.SOFT)
+                    yield document.Paragraph(f"{each.model}: {words}", mark=verdict.mark)
+        yield document.Paragraph(self.summary, document.Look.STRONG)
+        yield document.Paragraph(LEGEND, document.Look.SOFT)
         if self.notes:
-            yield Notes(self.notes)
+            yield document.Notes(self.notes)
 
     def __str__(self) -> str:
         """Return models, effects, differences and verdicts as text."""
@@ -218,9 +206,9 @@ class Comparison:
         return page.render_page(TITLE, list(self.parts()))
 
 
-def _rows(table: pd.DataFrame) -> list[Row]:
+def _rows(table: pd.DataFrame) -> list[document.Row]:
     """Return the rows of a table with effects by the names, and in the units, that readers see."""
-    rows: list[Row] = []
+    rows: list[document.Row] = []
     for row in table.to_dict("records"):
         said, check = interpretation_of(row["effect"]), check_of(row["effect"])
         name, primary = said.heading or row["effect"], check and check.family is Family.PRIMARY
@@ -574,15 +562,15 @@ def _difference(
     As much of it as lies in the `room` may be belief that is not said.
     """
     mean = float(values.mean())
-    pvalue = difference_pvalue(values, min(max(mean, room[0]), room[1]))
+    of_difference = difference_pvalue(values, min(max(mean, room[0]), room[1]))
     interval = difference_interval(values)
-    if math.isnan(pvalue):
+    if math.isnan(of_difference):
         return {"difference": 0.0, "reason": "no case differs"}
     ends = {}
     if interval is not None:
         ends = {"low": interval.low - room[1], "high": interval.high - room[0]}
     reason = "all cases differ alike" if interval is None else ""
-    return {"difference": mean, "pvalue": pvalue, "reason": reason} | ends
+    return {"difference": mean, "pvalue": of_difference, "reason": reason} | ends
 
 
 def _ways(task: Task) -> list[str]:

@@ -1,9 +1,8 @@
 """Belief sufficiency by information, I(action; truth | belief).
 
-If the stated belief is the belief acted on, the realised state tells nothing more about the action.
-The information is counted in windows of contexts of like belief, and compared with that where
-realised states are permuted between whole contexts (Runge 2018), so that repetitions of a context
-stay together. Mesner and Shalizi's (2021) nearest-neighbour estimate stands alongside.
+If the stated belief is the belief acted on, the realised state tells nothing more about the action:
+as much as where states are permuted between whole contexts of like belief, so that repetitions of a
+context stay together.
 """
 
 from __future__ import annotations
@@ -30,29 +29,10 @@ from coherence.checks.sufficiency_result import SEPARATED
 from coherence.inputs import Codes, require
 from coherence.result import EXACT_REPORT, CheckResult
 from coherence.runs.needs import NEEDS_STATE_AND_ACTION
+from coherence.statistics import permutation
 from coherence.statistics.adjustment import explained_by, fitted, left_over
-from coherence.statistics.evaluation import (
-    EvaluationData,
-    as_choices,
-    in_several_states,
-    one_dimensional,
-    separated,
-)
+from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
 from coherence.statistics.knn import calibrated, nearest_information
-from coherence.statistics.permutation import (
-    Choices,
-    Contexts,
-    chosen,
-    contexts_of,
-    local_information,
-    moved,
-    permutation_blocks,
-    permutation_test,
-    ranked,
-    settled_by_groups,
-    too_few,
-    window_size,
-)
 from coherence.statistics.resample import Seed, check_stream, percentile_interval
 
 NULL = (
@@ -168,7 +148,7 @@ def cmi(
     rng: Seed = None,
 ) -> CheckResult:
     """Run `cmi_test` on validated data."""
-    several, policy = in_several_states(choices), choices.policy
+    several, policy = choices.in_several_states, choices.policy
     if isotonic:
         require(
             not several and len(choices.states) <= 2 and policy is None,
@@ -199,14 +179,14 @@ def cmi(
     every_row = np.arange(choices.n_rows)
     if published:
         return _published(result, nearest, every_row, n_bootstraps, generator)
-    contexts = contexts_of(choices)
-    cuts = permutation_blocks(contexts.belief, contexts.group)
-    nothing = SEPARATED if separated(choices) else settled_by_groups(contexts)
-    if nothing := nothing or too_few(cuts[0], contexts):
+    contexts = permutation.contexts_of(choices)
+    cuts = permutation.permutation_blocks(contexts.belief, contexts.group)
+    nothing = SEPARATED if choices.separated else permutation.settled_by_groups(contexts)
+    if nothing := nothing or permutation.too_few(cuts[0], contexts):
         return result(reason=nothing)
     counted = _choices(choices, contexts)
-    information = local_information(contexts.belief, counted, len(choices.states))
-    pvalues, observed, drawn, of_draws = permutation_test(
+    information = permutation.local_information(contexts.belief, counted, len(choices.states))
+    pvalues, observed, drawn, of_draws = permutation.permutation_test(
         lambda _: information,
         lambda observed, drawn: (observed, drawn),
         cuts,
@@ -215,7 +195,7 @@ def cmi(
         generator,
     )
     value, mean = float(observed[0]), float(drawn.mean())
-    spread, window, none = float(drawn.std()), window_size(choices.n_contexts), math.nan
+    spread, window, none = float(drawn.std()), permutation.window_size(choices.n_contexts), math.nan
     # Where permutations move nothing, sums in another order leave a last bit.
     excess = value - mean if spread > NO_SPREAD else 0.0
     records: list[tuple[Any, ...]] = [(INFORMATION, window, value, mean, excess, spread)]
@@ -242,17 +222,19 @@ def cmi(
     )
 
 
-def _choices(data: EvaluationData, contexts: Contexts) -> Choices:
+def _choices(data: EvaluationData, contexts: permutation.Contexts) -> permutation.Choices:
     """Return what is counted in windows: choices or policies, or what is left of them."""
     policy, position = data.policy, np.argsort(contexts.order)[data.context]
     if contexts.belief.ndim == 1 and contexts.group is None:
-        return chosen(contexts.share) if policy is None else ranked(policy, position)
+        if policy is None:
+            return permutation.chosen(contexts.share)
+        return permutation.ranked(policy, position)
     # Contexts that are alike in several columns, or of a group of few contexts, are further apart:
     # choices that only follow the belief would tell of the state.
     explained = explained_by(contexts.belief, contexts.group)
     if policy is None:
-        return moved(contexts.share, left_over(contexts.share, explained))
-    return ranked(policy - fitted(contexts.share, explained)[position], position)
+        return permutation.moved(contexts.share, left_over(contexts.share, explained))
+    return permutation.ranked(policy - fitted(contexts.share, explained)[position], position)
 
 
 def _published(

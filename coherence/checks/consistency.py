@@ -1,8 +1,7 @@
 """Prompt consistency: the stated belief stays the same when only the prompt variant changes.
 
-A belief belongs to the evidence, not to the scoring rule that a prompt mentions (prize
-independence). Differences between prompts are compared with the noise of repetitions, because two
-means of r noisy answers differ even if the prompts do not matter.
+A belief belongs to the evidence, not to the scoring rule that a prompt mentions. Differences
+between prompts are compared with the noise of repetitions: means of noisy answers always differ.
 """
 
 import math
@@ -15,14 +14,7 @@ import pandas as pd
 
 from coherence.checks.check import ANY, CallsAndNotes, Check, Interpretation, Question
 from coherence.errors import closest
-from coherence.inputs import (
-    MIN_CONTEXTS,
-    Floats,
-    as_numbers,
-    few_contexts,
-    require,
-    require_probabilities,
-)
+from coherence.inputs import MIN_CONTEXTS, Floats, few_contexts, probabilities_of, require
 from coherence.public_names import rng_for_seed
 from coherence.result import CheckResult, Family
 from coherence.runs.columns import COMPUTED_KINDS
@@ -30,16 +22,11 @@ from coherence.runs.needs import NEEDS_PROMPT_VARIANTS
 from coherence.runs.notes import not_run
 from coherence.runs.read import with_columns
 from coherence.runs.runs import Runs
+from coherence.statistics import resample
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.mean_interval import mean_result
 from coherence.statistics.report_noise import variances_within
-from coherence.statistics.resample import (
-    Seed,
-    bootstrap_counts,
-    check_stream,
-    clusters_of,
-    percentile_interval,
-)
+from coherence.statistics.resample import Seed
 
 NAME = "prompt_consistency"
 TOO_FEW = (
@@ -134,8 +121,7 @@ def prompt_consistency(
     0.14
     """
     runs = with_columns(runs, ("context", "prompt", "p"))
-    runs = runs.assign(p=as_numbers(runs["p"].astype(object).where(runs["p"].notna()), "p"))
-    require_probabilities(runs["p"].to_numpy(np.float64), "p")
+    runs = runs.assign(p=probabilities_of(runs["p"], "p"))
     plain = runs if "z_state" not in runs.columns else runs[runs["z_state"].isna()]
     plain = plain[plain["prompt"].notna()]
     # A table may number its prompts; they are names, and are compared as such.
@@ -185,7 +171,7 @@ def consistency_of(
     # has no noise estimate: it leaves, and n_contexts says how many stayed.
     squares = pd.DataFrame(raw if published else corrected)
     of_context = squares.mean(axis="columns").dropna()
-    clusters = clusters_of(plain, of_context.index)
+    clusters = resample.clusters_of(plain, of_context.index)
     each = {prompt: math.sqrt(square.mean()) for prompt, square in raw.items()}
     result = partial(
         CheckResult,
@@ -217,9 +203,9 @@ def consistency_of(
     if not published:
         return result()
     square = of_context.to_numpy(dtype=np.float64)
-    counts = bootstrap_counts(len(square), n_bootstraps, check_stream(rng, NAME))
+    counts = resample.bootstrap_counts(len(square), n_bootstraps, resample.check_stream(rng, NAME))
     draws = np.sqrt(counts @ square / len(square))
-    interval = percentile_interval(draws, "contexts").within(0.0, 1.0)
+    interval = resample.percentile_interval(draws, "contexts").within(0.0, 1.0)
     return result(interval=interval, reason="")
 
 

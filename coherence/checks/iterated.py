@@ -1,19 +1,12 @@
 """Law of iterated expectation: a belief must equal the average of the beliefs given a variable.
 
 For each context the stated P(theta | x) is compared with sum_j P(theta | x, z = j) P(z = j | x),
-all from the same model. The mean signed gap has test and interval from one procedure, the more
-careful of Student's t and Hall's skewness-adjusted t. The size of gaps is the root of the mean
-product of the gaps of different repetitions, which answer noise does not inflate, less what rounded
-reports add (Sheppard's correction).
-
-A gap is read against that of random forests, which fit well and are not coherent by construction.
-They learn the exact posterior given x, that given x and z, and P(z | x), each apart, and predict
-contexts that they have not seen.
+all from the same model. A gap is read against that of random forests, which fit well and are not
+coherent by construction.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,9 +19,8 @@ from coherence.inputs import (
     MIN_CONTEXTS,
     Codes,
     Floats,
-    as_numbers,
     few_contexts,
-    require_probabilities,
+    probabilities_of,
     whole_number,
 )
 from coherence.public_names import rng_for_seed
@@ -37,22 +29,9 @@ from coherence.runs.needs import NEEDS_GIVEN_Z
 from coherence.runs.notes import not_run
 from coherence.runs.read import with_columns
 from coherence.runs.runs import Runs, all_computed
+from coherence.statistics import mean_interval, resample
 from coherence.statistics.evaluation import EvaluationData
-from coherence.statistics.mean_interval import (
-    NO_SPREAD,
-    PAIRED,
-    difference_interval,
-    difference_pvalue,
-    mean_result,
-    median_interval,
-)
-from coherence.statistics.resample import (
-    Seed,
-    check_stream,
-    clusters_of,
-    jackknife_groups,
-    percentile_interval,
-)
+from coherence.statistics.resample import Seed
 
 NAME = "iterated_expectation"
 FOREST = f"{NAME}:random_forest"
@@ -73,7 +52,6 @@ COARSE = "reports in steps above .1 are too coarse: the correction for rounding 
 STEPS = (0.25, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
 COARSEST = 0.1  # step of reports above which Sheppard's correction is off by .01 and more
 PARTS = 3  # of the contexts; a forest sees all but one
-_PILED = 0.1  # share of reports at the lowest or highest value from which it is called a limit
 
 
 def gaps_of(runs: pd.DataFrame, states: "pd.Series[int]") -> tuple[pd.DataFrame, pd.DataFrame, int]:
@@ -220,24 +198,6 @@ def lasting_rounding(step: float, within: float) -> float:
     return lasting(float(optimize.brentq(excess, 0.0, within)))
 
 
-def limits_of(reports: Floats) -> str:
-    """Say where reports pile up at a lowest value above 0 or a highest below 1; empty if not.
-
-    Beliefs that never go below a floor average to more than the belief, in a coherent agent too.
-    """
-    values, counts = np.unique(np.round(reports, 9), return_counts=True)
-    if values.size < 4:
-        return ""
-    said = [
-        f"reports never go {word} {values[end]:g}, which {counts[end] / reports.size:.0%} of them "
-        "are"
-        for end, beside, word in ((0, 1, "below"), (-1, -2, "above"))
-        if counts[end] >= max(_PILED * reports.size, 2 * counts[beside]) and 0 < values[end] < 1
-    ]
-    alone = ": such a limit alone keeps beliefs from averaging out"
-    return f"{' and '.join(said)}{alone}" if said else ""
-
-
 @rng_for_seed
 def iterated_expectation_test(
     runs: pd.DataFrame,
@@ -283,7 +243,7 @@ def iterated_expectation_test(
         ``|gap| / belief``, the root-mean-square gap after removing noise (needs two repetitions)
         and rounding, and the mean of ``sum_j P(z = j | x) - 1``; ``reason`` there says what keeps a
         value or an interval from being known. Noise is removed within each auxiliary variable, then
-        the variables of a context are averaged. `reason` says where reports pile up at a limit.
+        the variables of a context are averaged.
 
     Raises
     ------
@@ -301,12 +261,10 @@ def iterated_expectation_test(
     large gaps that bring the mean to 0, and no test can see that.
     Gaps of opposite sign cancel in the mean; the corrected root-mean-square gap shows them.
 
-    Reports in steps of s are wrong by a variance of s^2/12, alike in all repetitions that do not
-    scatter. Sheppard's correction takes s^2/12 (1 + sum_j w_j^2 + D^2) off the mean square, with
-    the weights w of the answers and D the difference between the beliefs given z, each with the
-    step of its own column; where repetitions vary, only the part of it that they share. It
-    assumes roundings that are independent, which those of beliefs that hardly depend on z are not:
-    the correction is then too large.
+    Sheppard's correction takes s^2/12 (1 + sum_j w_j^2 + D^2) off the mean square, with steps s of
+    reports, the weights w of the answers and D the difference between the beliefs given z; where
+    repetitions vary, only what they share. It assumes roundings that are independent, which those
+    of beliefs that hardly depend on z are not: the correction is then too large.
 
     References
     ----------
@@ -323,9 +281,7 @@ def iterated_expectation_test(
     """
     runs = with_columns(runs, (*KEY, "p", "z_state", "p_z"))
     for name in ("p", "p_z"):
-        numbers = as_numbers(runs[name].astype(object).where(runs[name].notna()), name)
-        require_probabilities(numbers, name)
-        runs = runs.assign(**{name: numbers})
+        runs = runs.assign(**{name: probabilities_of(runs[name], name)})
     table = Runs(runs)
     reference = table.reference() if reference is None else str(reference)
     options: dict[str, Any] = {"n_bootstraps": n_bootstraps, "published": published, "rng": rng}
@@ -365,10 +321,9 @@ def _iterated_expectation(
     if few := few_contexts(len(of_context), whole):
         return [result(reason=few)]
     if published:
-        return [_published(result, rows, n_bootstraps, check_stream(rng, NAME))]
+        return [_published(result, rows, n_bootstraps, resample.check_stream(rng, NAME))]
 
-    limits = limits_of(np.concatenate([rows["p"], pieces["p"]]))
-    clusters = clusters_of(runs, of_context.index)
+    clusters = resample.clusters_of(runs, of_context.index)
     result = partial(
         result,
         settings={**result.keywords["settings"], "cluster of resampling": clusters.name},
@@ -384,34 +339,30 @@ def _iterated_expectation(
     of_size = partial(about, check=f"{NAME}:noise_removed", null=SIZE, reason=TOO_FEW)
     if squares := squares_of(rows, pieces, repeated=not all_computed(runs, ["p"])):
         square, step = squares
-        of_size = mean_result(of_size, square, clusters_of(runs, square.index), "gap", root=True)
+        of = resample.clusters_of(runs, square.index)
+        of_size = mean_interval.mean_result(of_size, square, of, "gap", root=True)
         if step > COARSEST:
             of_size = partial(of_size, interval=None, reason=COARSE)
-    size = of_size(n_contexts=len(of_context), reason=of_size.keywords["reason"] or limits)
+    size = of_size(n_contexts=len(of_context))
     residual = (rows["total"] - 1).groupby(rows["context"], observed=True).mean().mean()
-    measures = [
-        *(
-            (each.null, each.statistic, each.low, each.high, each.reason)
-            for each in (relative, size)
-        ),
-        ("sum of P(z|x) minus 1", float(residual), math.nan, math.nan, ""),
-    ]
+    sizes = relative, size
+    measures = [(of.null, of.statistic, of.low, of.high, of.reason) for of in sizes]
+    measures.append(("sum of P(z|x) minus 1", float(residual), math.nan, math.nan, ""))
     pvalue, ends, reason = math.nan, None, clusters.too_few
     if not reason:
         values = clusters.values(of_context.to_numpy(dtype=np.float64))
-        pvalue, ends = difference_pvalue(values), difference_interval(values)
+        pvalue = mean_interval.difference_pvalue(values)
+        ends = mean_interval.difference_interval(values, clusters=clusters.plural)
         if math.isnan(pvalue):
             reason = "every gap is exactly zero: nothing to test"
         elif ends is None:
-            reason = NO_SPREAD.format(what="gap", clusters=clusters.plural)
-        else:
-            ends = replace(ends, method=PAIRED.format(clusters=clusters.plural)).within(-1.0, 1.0)
+            reason = mean_interval.NO_SPREAD.format(what="gap", clusters=clusters.plural)
     tested = result(
         statistic=float(of_context.mean()),
-        interval=ends,
+        interval=ends and ends.within(-1.0, 1.0),
         pvalue=pvalue,
         details=pd.DataFrame(measures, columns=["measure", "value", "low", "high", "reason"]),
-        reason=reason or limits,
+        reason=reason,
         contributions=contributions_to_mean(of_context),
     )
     return [tested, relative, size]
@@ -426,7 +377,7 @@ def _published(
         return result(**found)
     known = _relative(rows, "p").dropna().to_numpy()
     draws = [np.median(rng.choice(known, known.size)) for _ in range(n_bootstraps)]
-    interval = percentile_interval(np.array(draws), "rows")
+    interval = resample.percentile_interval(np.array(draws), "rows")
     found |= {"interval": interval, "details": rows, "reason": ""}
     return result(assumptions=("rows are independent",), **found)
 
@@ -443,11 +394,11 @@ def median_of(rows: pd.DataFrame, belief: str, runs: pd.DataFrame, what: str) ->
     if len(contexts) < MIN_CONTEXTS:
         return {"reason": f"fewer than {MIN_CONTEXTS} contexts have a {what} above 0"}
     values: Floats = np.asarray(relative, dtype=np.float64)
-    clusters, interval = clusters_of(runs, contexts), None
+    clusters, interval = resample.clusters_of(runs, contexts), None
     if not (reason := clusters.too_few):
         cluster, named = clusters.of_context[codes], clusters.plural
-        interval = median_interval(values, cluster, clusters=named)
-        reason = "" if interval else NO_SPREAD.format(what="gap", clusters=named)
+        interval = mean_interval.median_interval(values, cluster, clusters=named)
+        reason = "" if interval else mean_interval.NO_SPREAD.format(what="gap", clusters=named)
     return {"statistic": float(np.median(values)), "interval": interval, "reason": reason}
 
 
@@ -577,7 +528,7 @@ def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) ->
     value_of_z = pieces["z"].astype(str) + "\x1f" + pieces["z_state"].astype(str)
     indicators = pd.get_dummies(value_of_z).to_numpy(dtype=np.float64)
     evidence = np.column_stack([pieces[names].to_numpy(dtype=np.float64), indicators])
-    parts = jackknife_groups(len(plain), PARTS, np.random.default_rng(0))
+    parts = resample.jackknife_groups(len(plain), PARTS, np.random.default_rng(0))
     fit = partial(_forest, parts=parts, n_trees=n_trees)
     exact = plain["p_true"].to_numpy()
     belief = fit(plain[names].to_numpy(dtype=np.float64), exact, np.arange(len(plain)))
@@ -593,7 +544,7 @@ def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) ->
         p_true=exact[position],
     )
     details["gap"] = details["belief"] - details["reconstructed"]
-    clusters = clusters_of(runs, order)
+    clusters = resample.clusters_of(runs, order)
     return result(
         n_rows=len(details),
         n_contexts=len(plain),

@@ -1,10 +1,7 @@
 """Evidence leak: whether actions or beliefs know more of the realised state than the evidence does.
 
-Where the exact posterior of a context is known and its state was drawn from it, nothing that saw
-the evidence alone can go with the state at equal posterior. The state of every context is drawn
-anew from its posterior (the conditional randomisation test of Candes, Fan, Janson and Lv 2018,
-section 4), with sums of residual times state as statistics. Nothing is assumed of actions and
-beliefs; assumed is that states are independent draws from the posteriors.
+Where states were drawn from exact posteriors, nothing that saw the evidence alone can go with them
+at equal posterior: states are drawn anew. Nothing is assumed of actions and beliefs.
 """
 
 import math
@@ -23,15 +20,11 @@ from coherence.result import CheckResult, Interval, joined_reasons
 from coherence.runs.columns import DRAWN, KIND
 from coherence.runs.needs import DRAWN_CHOICES
 from coherence.runs.notes import not_run
+from coherence.statistics import resample
 from coherence.statistics.adjustment import differences, left_over, orthonormal
 from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
 from coherence.statistics.pvalues import SMALLEST, calibration_pvalue
-from coherence.statistics.resample import (
-    NUMBERS_HELD,
-    Seed,
-    check_stream,
-    context_means,
-)
+from coherence.statistics.resample import Seed
 
 NAME = "evidence_leak"
 NULL = (
@@ -157,10 +150,10 @@ def _evidence_leak(
 ) -> LeakResult:
     """Run `evidence_leak_test` on validated data."""
     stated = one_dimensional(choices, "evidence_leak_test")
-    posterior, generator = choices.exact_of_contexts, check_stream(rng, NAME)
+    posterior, generator = choices.exact_of_contexts, resample.check_stream(rng, NAME)
     n, state = choices.n_contexts, _state_of_contexts(choices)
-    share = context_means(choices.share, choices.context, n)
-    held = context_means(stated, choices.context, n)
+    share = resample.context_means(choices.share, choices.context, n)
+    held = resample.context_means(stated, choices.context, n)
     settings = {"n_draws": n_draws, "weights": list(WEIGHTS), "degree": DEGREE}
     further: dict[str, Any] = {"settings": settings, "assumptions": ASSUMED, "pvalue": math.nan}
     result = blank(LeakResult, choices, NAME, NULL, "probability", **further)
@@ -242,7 +235,7 @@ def _sums(
 
     Shape (1 + n_draws, n_scores): the data first, which count as one of the draws.
     """
-    batch = max(1, NUMBERS_HELD // len(posterior))
+    batch = max(1, resample.NUMBERS_HELD // len(posterior))
     sums = np.empty((1 + n_draws, scores.shape[1]))
     sums[0] = state @ scores
     # Single precision moves a probability by 6e-8 at the most, and takes half of the time.

@@ -18,20 +18,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from coherence.checks import threshold
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import CallsAndNotes, Check, Form, Question, blank, estimated
-from coherence.checks.threshold import (
-    UNIT,
-    CaseReports,
-    CaseRows,
-    asked_of,
-    jackknife,
-    least_squares,
-    logit,
-    parted,
-    share_table,
-    shares_of,
-)
+from coherence.checks.check import CallsAndNotes, Check, Form, Question, estimated
 from coherence.inputs import (
     Floats,
     as_numbers,
@@ -177,7 +166,7 @@ def matching_estimates(
     levels = as_numbers(level, "level")
     require_probabilities(levels, "level", strict=True)
     asked = ~np.isnan(levels)
-    named, shares = shares_of(action, len(asked))
+    named, shares = threshold.shares_of(action, len(asked))
     chosen = [label for label, of in zip(named, shares.T, strict=True) if of[asked].any()]
     _signs(chosen, "action", LEVEL_OPTIONS, np.full(len(chosen), True))
     side = shares @ [label == EVENT for label in named]
@@ -185,7 +174,9 @@ def matching_estimates(
     frames = _signs(frame, "frame", (EVENT, COMPLEMENT), asked)
     stated = np.where(asked, np.nan, as_numbers(belief, "belief"))
     answered = asked & (shares.sum(axis=1) > 0)
-    table = parted(stated, answered, exact, context, group, at="a level", computed=computed)
+    table = threshold.parted(
+        stated, answered, exact, context, group, at="a level", computed=computed
+    )
     rows, turned = table.rows, frames[table.rows] < 0
     chance, of_event = np.round(levels[rows], 9), side[rows]  # 1 - .35 is .65
     answers = _Answers(
@@ -198,15 +189,8 @@ def matching_estimates(
         named_first=first[rows],
         frame=frames[rows],
     )
-    settings = {"clusters": table.clusters.name}
-    further: Any = {"settings": settings, "assumptions": ASSUMPTIONS}
-    units = {"share": "share"}
-    empty = {
-        name: blank(
-            MatchingResult, table, f"matching:{name}", of.words, units.get(name, UNIT), **further
-        )
-        for name, of in SENTENCES.items()
-    }
+    about = table, "matching", SENTENCES, {"share": "share"}, ASSUMPTIONS
+    empty = threshold.blanks(MatchingResult, *about)
     of_swing, orders = _swing(answers), (answers.first > 0, answers.first < 0)
     by_order = empty["order"](**answers.paired_difference(answers.chose, orders))
     why = few_contexts(table.n_contexts) or table.clusters.too_few or of_swing["reason"]
@@ -241,7 +225,7 @@ def _signs(values: Any, name: str, labels: tuple[str, str], asked: Any) -> Float
 
 
 @dataclass(frozen=True)
-class _Answers(CaseRows):
+class _Answers(threshold.CaseRows):
     """Choices between event and lottery, seen from the event."""
 
     level: Floats  # chance of the lottery against the event, 1 - level in the complement frame
@@ -253,14 +237,14 @@ class _Answers(CaseRows):
     frame: Floats  # 1 or -1: the event itself, its complement; 0 if not known
 
 
-def _calibrated(reports: CaseReports, keep: Any) -> tuple[Floats, float, float]:
+def _calibrated(reports: threshold.CaseReports, keep: Any) -> tuple[Floats, float, float]:
     """Predict the belief behind the reports of each case from them and the posterior.
 
     Return with it the reliability of a mean report beyond the posterior, and the repetitions' F.
     """
     stated, exact, n = reports.mean[keep], reports.exact[keep], int(keep.sum())
     columns = np.column_stack([np.ones(n), exact][: 1 if np.isnan(exact).any() else 2])
-    fitted = least_squares(columns, stated)
+    fitted = threshold.least_squares(columns, stated)
     away = stated - fitted
     of_mean = reports.noise / reports.number[keep]
     spread = float(away @ away) / max(n - columns.shape[1], 1)
@@ -283,7 +267,7 @@ def _curves(stated: Floats, keep: Any) -> Floats:
     line = [np.ones(len(kept)), kept - kept.mean()]
     for at in range(2):
         power = line[1] ** (at + 2)
-        away = power - least_squares(np.column_stack(line), power)
+        away = power - threshold.least_squares(np.column_stack(line), power)
         if away @ away <= NOTHING * (power @ power):
             break
         curves[keep, at] = away / math.sqrt(float(away @ away) / len(away))
@@ -309,7 +293,7 @@ def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[
     signs = [_varied(of[rows]) for of in (answers.first, answers.frame)]
     level = answers.level[rows] - 0.5
     columns = [np.ones(rows.sum()), *signs, level, *beliefs[answers.context[rows]].T]
-    found = logit(np.column_stack(columns), answers.chose[rows], start=start).coefficients
+    found = threshold.logit(np.column_stack(columns), answers.chose[rows], start=start).coefficients
     slope = -found[3]  # how fast choices turn to the lottery as its chance rises
     acted_on = 0.5 + found[0] / slope  # where all beliefs are at their means
     weights = np.append(found[4 : 5 + known] / slope, math.nan)[:2]
@@ -323,7 +307,7 @@ def _jackknife(answers: _Answers) -> dict[str, tuple[float, Interval]]:
     start, estimate = _fitted(answers, np.full(len(clusters.of_context), True))
     part = clusters.of_context % MOST_DELETED
     left = [_fitted(answers, part != number, start)[1] for number in range(int(part.max()) + 1)]
-    away = np.sqrt(np.diag(jackknife(np.array(left) - estimate)))
+    away = np.sqrt(np.diag(threshold.jackknife(np.array(left) - estimate)))
     method = LOGIT.format(clusters="groups" if clusters.name == "group" else "cases")
     ends = zip(NUMBERS, estimate.tolist(), away.tolist(), strict=True)
     return {name: (at, Interval(at - to, at + to, 0.95, method)) for name, at, to in ends}
@@ -340,7 +324,7 @@ def _at_equal_wording(answers: _Answers) -> tuple[Floats, str]:
     chance = np.column_stack([np.ones(len(answers.lottery)), answers.stated_level])
     wording = {"order of the options": answers.named_first, "frame": answers.frame}
     for name, each in wording.items():
-        if np.ptp(each) and not (each - least_squares(chance, each)).round(6).any():
+        if np.ptp(each) and not (each - threshold.least_squares(chance, each)).round(6).any():
             return answers.lottery, f"the {name} goes with the stated chance"
     varied = np.column_stack([_varied(each) for each in wording.values()])
     effect = np.linalg.lstsq(np.column_stack([chance, varied]), answers.lottery, rcond=None)[0]
@@ -370,7 +354,7 @@ def _swing(answers: _Answers) -> dict[str, Any]:
         "statistic": mean,
         "interval": interval and interval.within(-1.0, 1.0),
         "reason": tied or reason,
-        "details": share_table(answers.lottery, cell, context, "lottery", **cells),
+        "details": threshold.share_table(answers.lottery, cell, context, "lottery", **cells),
     }
 
 
@@ -416,7 +400,7 @@ def _is_a_curve(exact: Floats, stated: Floats) -> bool:
     """Tell whether cases of like statements are alike in what a cubic leaves of the posterior."""
     everywhere = np.full(len(stated), True)
     columns = np.column_stack([np.ones(len(stated)), stated, _curves(stated, everywhere)])
-    away = exact - least_squares(columns, exact)
+    away = exact - threshold.least_squares(columns, exact)
     total = float(away @ away)
     if total <= NOTHING * len(away):
         return True
@@ -430,7 +414,7 @@ def _is_a_curve(exact: Floats, stated: Floats) -> bool:
 
 def _of_evaluation(data: EvaluationData) -> list[MatchingResult]:
     """Estimate from the questions of an evaluation; of who does not answer, the gate alone."""
-    asked = asked_of(data, level="level", exact="p_true", order="order", frame="frame")
+    asked = threshold.asked_of(data, level="level", exact="p_true", order="order", frame="frame")
     results = matching_estimates(**asked | {"frame": asked["frame"].fillna(EVENT)})
     results = [replace(each, n_dropped=each.n_dropped + data.n_dropped) for each in results]
     return results if results[0].answered else [results[0], results[-1]]

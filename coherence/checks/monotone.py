@@ -2,8 +2,7 @@
 
 For an expected-utility maximiser the utility difference of two actions is linear in the belief, so
 that, if irrelevant alternatives do not matter, the share of one among the two is monotone in it.
-Beliefs are cut into quantile bins; the test asks whether the largest drop between any two bins
-exceeds what contexts alone produce when all shares are equal, the least favourable monotone case.
+The largest drop between any two bins of belief is compared with those at equal shares.
 """
 
 import math
@@ -19,13 +18,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import (
-    ANY,
-    CallsAndNotes,
-    Check,
-    Interpretation,
-    Question,
-)
+from coherence.checks.check import ANY, CallsAndNotes, Check, Interpretation, Question
 from coherence.errors import closest
 from coherence.inputs import Codes, Floats, few_contexts, require
 from coherence.result import LEVEL, CheckResult, Interval

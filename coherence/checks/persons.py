@@ -1,11 +1,9 @@
 """Persons who judge the same cases: whether choices go with the truth at each person's own belief.
 
-A linear probability model: choice = a line of each person's own on the own belief + bends of the
-belief that all persons share (a natural spline) + effect x truth of the case. Choice and truth are
-freed of the first two (Frisch and Waugh 1933), and the effect is the slope of what is left. Its
-variance is that of the jackknife over cases, plus that over persons, less that of rows (Cameron,
-Gelbach and Miller 2011, with leave-one-out refits in place of their sandwich, which rejects .10 of
-coherent panels with 25 cases). There are no draws.
+Choice and truth are freed of a line of each person's own on the own belief and of bends that all
+share (Frisch and Waugh 1933); the effect is the slope of what is left. Its variance is that of the
+jackknife over cases, plus that over persons, less that of rows (Cameron, Gelbach and Miller 2011,
+whose sandwich rejects .10 of coherent panels with 25 cases). There are no draws.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from coherence.checks.check import blank
 from coherence.checks.sufficiency_result import SEPARATED, Sufficiency, lack_of
 from coherence.inputs import Codes, Floats, require
 from coherence.result import EXACT_REPORT, Estimate, Interval, Lack
-from coherence.statistics.evaluation import EvaluationData, one_dimensional, separated
+from coherence.statistics.evaluation import EvaluationData, one_dimensional
 from coherence.statistics.figure_tables import shares_by_side, sides_of
 from coherence.statistics.report_noise import Reports, kind_of_reports
 from coherence.statistics.resample import less_means
@@ -75,7 +73,7 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[partial[Suffici
     if reason:
         return partial(undefined, reason=reason, lack=lack), slope
     own, share, common = less_means(belief, person), data.share, _bends(belief)
-    lines, n_others = _Lines(own, person), max(share.shape[1] - 1, 1)
+    n_others = max(share.shape[1] - 1, 1)
     if grouped and data.group is not None:
         common = np.hstack([common, np.eye(len(data.groups))[data.group][case][:, 1:]])
     if own @ own > NOTHING:
@@ -86,7 +84,7 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[partial[Suffici
         slope = Estimate(value, float(low[at]), float(high[at]), "probability", FOLLOWS)
     else:  # no belief moves: the most frequent action is shown
         at = int(np.argmax(np.round(share.mean(axis=0), 9)))
-    others, truth, choices = lines.free(common), lines.free(state[:, None]), lines.free(share)
+    others, truth, choices = (_freed(of, own, person) for of in (common, state[:, None], share))
     truth, choices = _beyond(others, truth), _beyond(others, choices)
     left = float(np.sqrt((truth**2).mean()))
     alike = partial(undefined, reason=ALIKE.format(group=group), lack=Lack.OPEN)
@@ -97,7 +95,7 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[partial[Suffici
         return nothing, slope
     # The posterior differs less than the truth, by the toss between them: in units of the truth,
     # whose difference is named.
-    toss = None if data.exact is None else _toss(data.exact, lines, others, case)
+    toss = None if data.exact is None else _toss(data.exact, own, person, others, case)
     fit = _fit(truth[:, 0], others, choices, case, person, toss)
     if fit.degrees < 1:
         return alike, slope
@@ -174,30 +172,23 @@ def _lacking(data: EvaluationData, n_persons: int, state: Floats) -> tuple[str, 
         of = f", of which {n} have one truth: the test takes {least} of either"
     if n < least:
         return FEW.format(persons=n_persons, n=data.n_contexts, of=of), Lack.CASES
-    return (SEPARATED if data.exact is None and separated(data) else ""), Lack.OPEN
+    return (SEPARATED if data.exact is None and data.separated else ""), Lack.OPEN
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """A line of each person's own on the own belief."""
+def _squares(own: Floats, person: Codes) -> Floats:
+    """Sum of squares of each person's beliefs less their mean; 1 where they are all the same."""
+    squares: Floats = np.bincount(person, own**2).astype(np.float64)
+    return np.where(squares > NOTHING, squares, 1.0)
 
-    own: Floats  # shape (n,): beliefs less the mean of the person
-    person: Codes
 
-    @property
-    def squares(self) -> Floats:
-        """Sum of squares of each person's beliefs; 1 where they are all the same."""
-        squares: Floats = np.bincount(self.person, self.own**2).astype(np.float64)
-        return np.where(squares > NOTHING, squares, 1.0)
-
-    def free(self, values: Floats) -> Floats:
-        """Free columns of each person's level and slope."""
-        if not values.shape[1]:
-            return values
-        left = less_means(values, self.person)
-        sums = [np.bincount(self.person, self.own * column) for column in left.T]
-        slopes = np.stack(sums, axis=1) / self.squares[:, None]
-        return np.asarray(left - self.own[:, None] * slopes[self.person])
+def _freed(values: Floats, own: Floats, person: Codes) -> Floats:
+    """Free columns of each person's level, and slope on beliefs less their mean."""
+    if not values.shape[1]:
+        return values
+    left = less_means(values, person)
+    sums = [np.bincount(person, own * column) for column in left.T]
+    slopes = np.stack(sums, axis=1) / _squares(own, person)[:, None]
+    return np.asarray(left - own[:, None] * slopes[person])
 
 
 def _bends(belief: Floats) -> Floats:
@@ -281,19 +272,19 @@ def _fit(
     return _Fit(part * slope, errors, n_counting, degrees, part * slope - of_cases)
 
 
-def _toss(exact: Floats, lines: _Lines, others: Floats, case: Codes) -> Floats:
+def _toss(exact: Floats, own: Floats, person: Codes, others: Floats, case: Codes) -> Floats:
     """Return what the toss that decides the truth adds to the squares of the freed posterior.
 
     Of each case, shape (n_cases,), its variance times the squares left of the case's indicator.
     """
-    n_persons = int(lines.person.max()) + 1
-    cells, of_row = np.unique(case * n_persons + lines.person, return_inverse=True)
+    n_persons = int(person.max()) + 1
+    cells, of_row = np.unique(case * n_persons + person, return_inverse=True)
     of_row = of_row.ravel()
     rows: Floats = np.bincount(of_row).astype(np.float64)
-    along = np.bincount(of_row, lines.own)
+    along = np.bincount(of_row, own)
     of_case, of_person = cells // n_persons, cells % n_persons
-    explained = rows**2 / np.bincount(lines.person)[of_person]
-    explained += along**2 / lines.squares[of_person]
+    explained = rows**2 / np.bincount(person)[of_person]
+    explained += along**2 / _squares(own, person)[of_person]
     left = np.bincount(case) - np.bincount(of_case, explained)
     if others.shape[1]:
         sums = np.stack([np.bincount(case, column) for column in others.T], axis=1)

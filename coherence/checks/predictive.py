@@ -30,31 +30,9 @@ from coherence.inputs import Floats, require_aligned
 from coherence.result import EXACT_REPORT, CheckResult, Family, Interval
 from coherence.runs.needs import NEEDS_STATE_AND_ACTION
 from coherence.runs.notes import not_run
-from coherence.statistics.evaluation import (
-    EvaluationData,
-    as_choices,
-    in_several_states,
-    one_dimensional,
-)
-from coherence.statistics.resample import (
-    Seed,
-    bootstrap_ratio,
-    check_stream,
-    context_sums,
-    percentile_interval,
-)
-from coherence.statistics.trees import (
-    DEPTHS,
-    N_BORDERS,
-    PUBLISHED_DEPTH,
-    PUBLISHED_ITERATIONS,
-    TreeCrossFit,
-    as_features,
-    designs,
-    in_canonical_order,
-    iterations_of,
-    published_losses,
-)
+from coherence.statistics import resample, trees
+from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
+from coherence.statistics.resample import Seed
 
 NULL = "given the belief{features}, the truth does not help to predict the action out of sample"
 NO_INTERVAL = "no interval of known coverage exists for the gain of probabilities of actions"
@@ -62,13 +40,11 @@ SAME_LOSSES = "the truth changes no prediction, and nothing is left to vary"
 NO_PUBLISHED = "the published procedure takes chosen actions, and here actions are probabilities"
 UNIT = "% of log-loss"
 MODELS = ["without truth", "with truth", "gain"]
-# Every context also trains the models that judge the others, which the spread of gains between
-# contexts does not show. In simulations the variance of the mean gain is .7 to 1.8 times the one
-# from that spread (boosted trees, 60 or 200 contexts, with and without a signal).
+# Every context also trains the models that judge the others: in simulations, the variance of a mean
+# gain is .7 to 1.8 times the one from the spread between contexts (60 or 200 contexts).
 TRAINING_VARIANCE = 1.5
-# A gain of choices is the logarithm of a ratio of likelihoods: its variance grows with its mean, by
-# twice as much where models are near each other. Samples in which the trees miss a weak
-# signal have small gains that look precise: what would be seen under a larger gain is less so.
+# A gain of choices is the logarithm of a ratio of likelihoods, whose variance grows with its mean:
+# samples in which the trees miss a weak signal have small gains that look precise.
 VARIANCE_OF_GAIN = 2.0
 ROUNDING = 1e-7  # of the losses: models that are the same differ by less
 # folds and seeds of those simulations; with fewer the partition into folds adds variance of its own
@@ -192,8 +168,8 @@ def _predictive_gain(
     """Run `predictive_gain_test` on validated data."""
     clusters, drawn = choices.clusters, choices.policy is None
     n_seeds = n_seeds or (1 if published else PROVED)
-    generator = check_stream(rng, "predictive_gain")
-    evidence = None if features is None else as_features(features, choices.n_rows)
+    generator = resample.check_stream(rng, "predictive_gain")
+    evidence = None if features is None else trees.as_features(features, choices.n_rows)
     settings: dict[str, Any] = {
         "published": published,
         "n_folds": n_folds,
@@ -201,9 +177,9 @@ def _predictive_gain(
         "n_bootstraps": n_bootstraps,
         "cluster of resampling": "row" if published else clusters.name,
         "folds": "drawn" if published else "by content",
-        "depths": [PUBLISHED_DEPTH] if published else list(DEPTHS),
-        "max_iterations": PUBLISHED_ITERATIONS if published else iterations_of(choices),
-        **({} if published else {"borders": N_BORDERS}),
+        "depths": [trees.PUBLISHED_DEPTH] if published else list(trees.DEPTHS),
+        "max_iterations": trees.PUBLISHED_ITERATIONS if published else trees.iterations_of(choices),
+        **({} if published else {"borders": trees.N_BORDERS}),
     }
     name = "predictive_gain" if evidence is None else "predictive_gain:features"
     null = NULL.format(features="" if evidence is None else " and features")
@@ -216,17 +192,17 @@ def _predictive_gain(
         seeds: Any = generator.integers(2**31, size=n_seeds)
         content = np.arange(choices.n_contexts, dtype=np.uint64)
         models: list[Any] = [
-            partial(published_losses, design, choices, content)
-            for design in designs(choices, evidence)
+            partial(trees.published_losses, design, choices, content)
+            for design in trees.designs(choices, evidence)
         ]
     else:  # folds and totals know clusters alone
         n_contexts = choices.n_contexts
         seeds, of_row = range(n_seeds), clusters.of_context[choices.context]
         choices = replace(choices, context=of_row, contexts=tuple(range(clusters.n)), group=None)
-        choices, evidence, content = in_canonical_order(choices, evidence)
+        choices, evidence, content = trees.in_canonical_order(choices, evidence)
         models = [
-            TreeCrossFit(design, choices, content, n_contexts).losses
-            for design in designs(choices, evidence)
+            trees.TreeCrossFit(design, choices, content, n_contexts).losses
+            for design in trees.designs(choices, evidence)
         ]
     of_seeds = np.array([[model(n_folds, int(seed)) for model in models] for seed in seeds])
     losses = of_seeds.mean(axis=0)
@@ -241,13 +217,13 @@ def _predictive_gain(
     estimate = partial(result, statistic=100 * (1 - with_truth / without_truth), details=details)
     gains = losses[0] - losses[1]
     if published:
-        draws = bootstrap_ratio(gains, losses[0], n_resamples=n_bootstraps, rng=generator)
+        draws = resample.bootstrap_ratio(gains, losses[0], n_resamples=n_bootstraps, rng=generator)
         return estimate(
-            interval=percentile_interval(100 * draws, "rows, losses held fixed"),
+            interval=resample.percentile_interval(100 * draws, "rows, losses held fixed"),
             assumptions=("rows are independent", EXACT_REPORT),
         )
     interval, pvalue = _over_contexts(
-        *(context_sums(sums, choices.context, choices.n_contexts) for sums in (gains, losses[0])),
+        *(np.bincount(choices.context, each) for each in (gains, losses[0])),
         of_seeds=(of_seeds[:, 0] - of_seeds[:, 1]).sum(axis=1),
         clusters=clusters.plural,
     )
@@ -304,7 +280,7 @@ def _over_contexts(
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    if in_several_states(data):
+    if data.in_several_states:
         reason = f"beliefs over {data.belief.shape[1]} states: predictive gain needs one of two."
         yield not_run(reason, "predictive_gain")
         return

@@ -1,15 +1,8 @@
 """The Brier score of forecasts of one model, what it is made of, and a test of their calibration.
 
-The forecast of a case is the mean of its forecasts: the test, its null, the parts and the curve are
-of these means. The Brier score is that of single forecasts. Of forecasts over three states and more
-it is the sum over the states (Brier 1950), and there is nothing else.
-
-The Brier score of the means is the sum of miscalibration less discrimination plus uncertainty,
-where forecasts are recalibrated by isotonic regression (CORP; Dimitriadis, Gneiting and Jordan
-2021, PNAS 118(8), section 4). None of the three has an interval: a bootstrap never covers a
-miscalibration of 0. Whether forecasts are calibrated is tested by Cox's (1958) score of the level
-and the slope of their log-odds, against outcomes redrawn from the forecasts; the same draws give
-the consistency band of the reliability diagram (section 3 of the former).
+Parts and curve are those of isotonic recalibration, with the band of redrawn outcomes (CORP;
+Dimitriadis, Gneiting and Jordan 2021, PNAS 118(8), sections 3 and 4). No part has an interval: a
+bootstrap never covers a miscalibration of 0.
 """
 
 import math
@@ -39,6 +32,7 @@ from coherence.result import CheckResult, Family, ForecastScores, joined_reasons
 from coherence.runs.needs import FORECASTS
 from coherence.runs.notes import not_run
 from coherence.runs.runs import Runs
+from coherence.statistics import resample
 from coherence.statistics.evaluation import (
     EvaluationData,
     evaluation_data,
@@ -46,12 +40,7 @@ from coherence.statistics.evaluation import (
     states_of_columns,
 )
 from coherence.statistics.mean_interval import interval_or_reason
-from coherence.statistics.resample import (
-    NUMBERS_HELD,
-    Seed,
-    check_stream,
-    context_means,
-)
+from coherence.statistics.resample import Seed
 
 NAME = "scores"
 N_DRAWS = 1_999
@@ -196,7 +185,8 @@ def _calibration(
         values = values[:, -1:]
     else:
         happened = np.eye(n_states)[outcome]
-    losses = context_means(((values - happened) ** 2).sum(axis=1), data.context, n_contexts)
+    squares = ((values - happened) ** 2).sum(axis=1)
+    losses = resample.context_means(squares, data.context, n_contexts)
     averaged = n_rows > n_contexts
     forecast = "mean forecast of its case" if averaged else "probability that was forecast"
     by_case = data.by_context(losses)
@@ -225,13 +215,13 @@ def _calibration(
     if n_states > 2:
         reason = joined_reasons(SEVERAL_STATES, *lacks)
         return result(statistic=scores.brier, interval=interval, fitted=scores, reason=reason)
-    means = context_means(values[:, 0], data.context, n_contexts)
+    means = resample.context_means(values[:, 0], data.context, n_contexts)
     first = np.unique(data.context, return_index=True)[1]
     # Equal means of several forecasts differ in their last bits.
     cases = _Cases.of(means.round(9) if averaged else means, happened[first, 0])
     mcb, dsc, unc = cases.decomposition()
     scores = replace(scores, miscalibration=mcb, discrimination=dsc, uncertainty=unc)
-    reached, details = _redrawn(cases, n_draws, check_stream(rng, "calibration"))
+    reached, details = _redrawn(cases, n_draws, resample.check_stream(rng, "calibration"))
     pvalue = (1 + reached) / (1 + n_draws)
     if data.group is not None:  # test and band hold for independent outcomes
         details[["low", "high"]] = pvalue = math.nan
@@ -278,7 +268,7 @@ class _Cases:
     def redrawn(self, n_draws: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Draw outcomes of all cases from their forecasts; yield the share that came true."""
         counts, size = np.rint(self.weight * self.n_cases).astype(np.int64), len(self.forecasts)
-        batch = max(1, NUMBERS_HELD // size)
+        batch = max(1, resample.NUMBERS_HELD // size)
         for start in range(0, n_draws, batch):
             number = min(batch, n_draws - start)
             yield from rng.binomial(counts, self.forecasts, size=(number, size)) / counts

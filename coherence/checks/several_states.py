@@ -1,10 +1,8 @@
 """Belief sufficiency over more than two states: realised states permuted at like belief.
 
-A spline of the beliefs takes out of the actions what they explain. What is left of a context is
-weighed by the linear slopes of the actions on the beliefs and summed over the contexts in which a
-state holds; realised states of whole contexts are then permuted between contexts of like belief
-(Runge 2018), within their group where one is named. Beliefs over several states have no order for
-the difference sequences that two states are tested by (`coherence.statistics.sequences`).
+What a spline of the beliefs leaves of the actions is weighed by their linear slopes on the beliefs
+and summed over the contexts in which a state holds. Beliefs over several states have no order for
+the sequences that two states are tested by.
 """
 
 from __future__ import annotations
@@ -25,16 +23,9 @@ from coherence.checks.sufficiency_result import (
 )
 from coherence.inputs import Codes, Floats
 from coherence.result import EXACT_REPORT, Interval, Lack, joined_reasons
+from coherence.statistics import permutation
 from coherence.statistics.adjustment import differences, explained_by, left_over
 from coherence.statistics.evaluation import EvaluationData
-from coherence.statistics.permutation import (
-    Contexts,
-    Statistic,
-    by_context,
-    permutation_blocks,
-    permutation_test,
-    too_few,
-)
 from coherence.statistics.resample import less_means
 
 FEW_GROUPS = "{n} groups are too few for an interval over groups; {fewest} are needed"
@@ -43,14 +34,14 @@ FEWEST_GROUPS = 10
 
 def permuted_states(
     data: EvaluationData,
-    contexts: Contexts,
+    contexts: permutation.Contexts,
     n_draws: int,
     rng: np.random.Generator,
     undefined: partial[Sufficiency],
 ) -> Sufficiency:
     """Fill in the test of whether states of whole contexts are exchangeable at like belief."""
-    cuts = permutation_blocks(contexts.belief, contexts.group)
-    if few := too_few(cuts[0], contexts):
+    cuts = permutation.permutation_blocks(contexts.belief, contexts.group)
+    if few := permutation.too_few(cuts[0], contexts):
         return undefined(reason=few, lack=Lack.CASES)
     basis = explained_by(contexts.belief, contexts.group)
     left = left_over(contexts.share, basis)
@@ -71,10 +62,10 @@ def permuted_states(
             of_test, among = size[1:].max(keepdims=True), largest[:, :1]
         return np.hstack([of_test, size[1:], size[1:]]), np.hstack([among, sizes[:, 1:], largest])
 
-    def statistic(blocks: Codes) -> Statistic:
+    def statistic(blocks: Codes) -> permutation.Statistic:
         return partial(_sums, of_state=_standardised(left, slopes, pairs, blocks, contexts.state))
 
-    pvalues, observed, _, of_draws = permutation_test(
+    pvalues, observed, _, of_draws = permutation.permutation_test(
         statistic, score, cuts, contexts.state, n_draws, rng
     )
     # The pair whose share rises most with the belief: chosen without a look at states, so that its
@@ -105,6 +96,7 @@ def permuted_states(
     error = "HC3 error over contexts" if contexts.group is None else "CR3 error over groups"
     method = f"{error}, Satterthwaite's degrees of freedom"
     interval = Interval(float(row["low"]), float(row["high"]), 0.95, method)
+    by_case = permutation.by_context(added, contexts, data)
     return undefined(
         reason=joined_reasons(no_interval, MOVES_MOST.format(other) if other else ""),
         interval=None if no_interval else interval.within(-1.0, 1.0),
@@ -119,11 +111,11 @@ def permuted_states(
             EXACT_REPORT,
             "at similar belief, states are exchangeable under the null",
         ),
-        contributions=None if math.isnan(row["estimate"]) else by_context(added, contexts, data),
+        contributions=None if math.isnan(row["estimate"]) else by_case,
     )
 
 
-def _slopes(contexts: Contexts, data: EvaluationData) -> Floats | None:
+def _slopes(contexts: permutation.Contexts, data: EvaluationData) -> Floats | None:
     """Linear slope of each action on the belief in each state, shape (n_actions, n_states).
 
     None where beliefs are all the same, or not one for each state.

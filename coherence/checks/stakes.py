@@ -8,6 +8,7 @@ loses abs(b - t). All stakes of a question are one case. Assumes independent cas
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -17,21 +18,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from coherence.checks import threshold
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import CallsAndNotes, Check, Form, Question, blank, estimated
-from coherence.checks.threshold import (
-    NOTHING,
-    UNIT,
-    CaseRows,
-    asked_of,
-    jackknife,
-    logit,
-    parted,
-    share_table,
-    shares_of,
-    without_copies,
-    without_noise,
-)
+from coherence.checks.check import CallsAndNotes, Check, Form, Question, estimated
 from coherence.inputs import (
     Codes,
     Floats,
@@ -46,7 +35,7 @@ from coherence.result import CheckResult, Family, Interval
 from coherence.runs.needs import NEEDS_STAKES, STAKES_QUESTIONS
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.mean_interval import mean_result
-from coherence.statistics.resample import Clusters, context_means
+from coherence.statistics.resample import context_means
 from coherence.statistics.shares import exact_interval
 
 NAME = "stakes"
@@ -103,6 +92,10 @@ ASSUMPTIONS = (
 )
 
 
+Fit = Callable[..., dict[str, Any]]
+"""Stakes that the belief from which it acts lies above, or none for its slope -> fields."""
+
+
 @dataclass(frozen=True, repr=False)
 class StakesResult(CheckResult):
     """One result of `coherence.stakes_estimates`; None is what it does not tell."""
@@ -122,7 +115,7 @@ class StakesResult(CheckResult):
 
 
 @dataclass(frozen=True)
-class Choices(CaseRows):
+class Choices(threshold.CaseRows):
     """Choices at a stake."""
 
     stake: Floats  # belief from which acting pays, in [0, 1]
@@ -250,22 +243,15 @@ def stakes_estimates(
     told_at = np.where(silent, stated, math.nan)
     chosen = known & silent & ~np.isnan(acting)
     if not computed:
-        told_at = without_copies(told_at, stake, context)
-    rows = parted(told_at, chosen, None, context, group, at="a stake", computed=computed)
+        told_at = threshold.without_copies(told_at, stake, context)
+    rows = threshold.parted(told_at, chosen, None, context, group, at="a stake", computed=computed)
     rows = replace(rows, n_dropped=rows.n_dropped - int((~silent).sum()))
     chosen[rows.rows] = False  # what is left has no belief
     at, told, without = rows.rows, known & ~silent, acting[chosen]
     choices = Choices(
         **vars(rows), stake=stake[at], acts=acting[at], own=stated[at], without=without
     )
-    settings = {"clusters": rows.clusters.name}
-    further: Any = {"settings": settings, "assumptions": ASSUMPTIONS}
-    empty = {
-        name: blank(
-            StakesResult, rows, f"{NAME}:{name}", of.words, UNITS.get(name, UNIT), **further
-        )
-        for name, of in SENTENCES.items()
-    }
+    empty = threshold.blanks(StakesResult, rows, NAME, SENTENCES, UNITS, ASSUMPTIONS)
     unmade = _unmade(
         pd.factorize(np.asarray(context, dtype=object))[0], stake, acting, known & silent
     )
@@ -273,12 +259,12 @@ def stakes_estimates(
         return [empty[name](reason=why) for name in ("movement", "loss")]
     fit = _fitted(choices)
     n_ends = int(np.isin(choices.stake, (0.0, 1.0)).sum())
-    of_slope, of_difference = (
-        ({"reason": fit}, {"reason": fit})
-        if isinstance(fit, str)
-        else (fit.estimate(), fit.estimate(fit.stakes))
-    )
-    slope = empty["slope"](settings={**settings, "n_ends": n_ends}, **of_slope)
+    if isinstance(fit, str):
+        of_slope = of_difference = {"reason": fit}
+    else:
+        of_slope, of_difference = fit[0](), fit[0](fit[1])
+    settings = empty["slope"].keywords["settings"] | {"n_ends": n_ends}
+    slope = empty["slope"](settings=settings, **of_slope)
     results = [
         _movement(empty["movement"], choices, slope),
         _loss(empty["loss"], choices),
@@ -317,7 +303,7 @@ def _stakes(loss: ArrayLike, gain: ArrayLike | None) -> Floats:
 
 def _acting(action: Any, acts: Any, n: int) -> Floats:
     """Return the share that acts in each row; NaN where no choice was made."""
-    labels, shares = shares_of(action, n)
+    labels, shares = threshold.shares_of(action, n)
     require(
         len({*labels, str(acts)}) <= 2,
         f"acts must be one of two actions; received {acts!r}, and actions are "
@@ -436,7 +422,7 @@ def _by_belief(choices: Choices) -> pd.DataFrame:
     cell = lane * FIFTHS + _fifths(m, belief)
     stake = np.repeat(context_means(choices.stake, lane, n), FIFTHS)
     mean = context_means(m, cell, n * FIFTHS)
-    return share_table(choices.acts, cell, context, "acts", stake=stake, belief=mean)
+    return threshold.share_table(choices.acts, cell, context, "acts", stake=stake, belief=mean)
 
 
 # What it loses
@@ -466,7 +452,7 @@ def _loss(blank: partial[StakesResult], choices: Choices) -> StakesResult:
     if n - len(kept) > MOST_LEFT * n:  # others may lose more
         bounded = SINGLE.format(n=n - len(kept), all=n)
         beliefs, factors, kept = reports.mean[None, :], np.zeros(2), np.arange(n)
-    elif reports.noise > NOTHING:
+    elif reports.noise > threshold.NOTHING:
         on_stakes = np.isin(equal, np.round(choices.stake, 9)).mean() >= MOST_ON_STAKES
         bounded = ON_STAKES if on_stakes else bounded
     if why := choices.silent or few_contexts(len(kept), "with two reports"):
@@ -477,7 +463,8 @@ def _loss(blank: partial[StakesResult], choices: Choices) -> StakesResult:
         """Return the loss of each case: without noise, as it is, and without its root."""
         lost = np.maximum(gains, 0.0) - acts * gains
         means = context_means(lost.T, choices.context, n).T
-        return [without_noise(means, factor)[kept] for factor in (factors[0], 0.0, factors[1])]
+        of = (factors[0], 0.0, factors[1])
+        return [threshold.without_noise(means, factor)[kept] for factor in of]
 
     several, clusters = of_policy(choices.acts), choices.clusters.among(kept)
     named = [pd.Series(values, [choices.cases[at] for at in kept]) for values in several]
@@ -502,35 +489,11 @@ def _loss(blank: partial[StakesResult], choices: Choices) -> StakesResult:
 # Which belief it acts from
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """A logit of acting on stake and belief, of all clusters and without each."""
+def _fitted(choices: Choices) -> tuple[Fit, Floats] | str:
+    """Fit a logit of acting on stake and belief; return it with its stakes, or why there is none.
 
-    # constant where both are one half, and slopes, from each of the beliefs of `thinned`: shape
-    # (n_beliefs, 1 + n_clusters, 3)
-    found: Floats
-    factor: float  # of the extrapolation to no noise
-    stakes: Floats  # at which choices were made, of those that are neither 0 nor 1
-    clusters: Clusters
-    n_contexts: int
-
-    def estimate(self, stakes: Floats | None = None) -> dict[str, Any]:
-        """Estimate how the belief from which it acts rises with the stake, or lies above these."""
-        constant, by_stake, by_belief = np.moveaxis(self.found, 2, 0)
-        values = -by_stake / by_belief
-        if stakes is not None:
-            mean = float(stakes.mean())
-            values = 0.5 - mean + (mean - 0.5) * values - constant / by_belief
-        both = np.array([values[0], without_noise(values, self.factor)])
-        away = np.sqrt(np.diag(jackknife((both[:, 1:] - both[:, :1]).T)))
-        low, high = float((both[:, 0] - away).min()), float((both[:, 0] + away).max())
-        method = HULL.format(what=JACKKNIFED.format(clusters=self.clusters.plural))
-        interval, value = Interval(low, high, 0.95, method), float(both[1, 0])
-        return {"statistic": value, "interval": interval, "n_contexts": self.n_contexts}
-
-
-def _fitted(choices: Choices) -> _Fit | str:
-    """Fit the logit, or return why there is none."""
+    Its estimates are of all clusters and without each, by each of the beliefs of `thinned`.
+    """
     told, (beliefs, (factor, _)) = ~np.isnan(choices.own), choices.reports.thinned()
     single = np.isnan(beliefs[0])
     kept = (choices.stake > 0) & (choices.stake < 1) & ~single[choices.context]
@@ -550,17 +513,32 @@ def _fitted(choices: Choices) -> _Fit | str:
         return f"both choices are seen {FEWEST_OF_BOTH} times at {mixed.sum()} stakes, not at two"
     cluster, fits = of.of_context[np.searchsorted(cases, context)], []
     for belief in beliefs[:, context]:
-        fit = logit(np.column_stack([np.ones(len(t)), t - 0.5, belief - 0.5]), acts)
+        fit = threshold.logit(np.column_stack([np.ones(len(t)), t - 0.5, belief - 0.5]), acts)
         fits.append(np.vstack([fit.coefficients, fit.without(cluster, of.n)]))
     by_belief = np.array(fits)[0, :, 2]
-    if not by_belief[0] > math.sqrt(jackknife(by_belief[1:, None] - by_belief[0]).item()):
+    if not by_belief[0] > math.sqrt(threshold.jackknife(by_belief[1:, None] - by_belief[0]).item()):
         return "at equal stakes choices are not seen to rise with the belief"
-    return _Fit(np.array(fits), factor, stakes, of, len(cases))
+
+    def estimate(above: Floats | None = None) -> dict[str, Any]:
+        """Estimate how the belief from which it acts rises with the stake, or lies above these."""
+        constant, by_stake, by_belief = np.moveaxis(np.array(fits), 2, 0)
+        values = -by_stake / by_belief
+        if above is not None:
+            mean = float(above.mean())
+            values = 0.5 - mean + (mean - 0.5) * values - constant / by_belief
+        both = np.array([values[0], threshold.without_noise(values, factor)])
+        away = np.sqrt(np.diag(threshold.jackknife((both[:, 1:] - both[:, :1]).T)))
+        low, high = float((both[:, 0] - away).min()), float((both[:, 0] + away).max())
+        method = HULL.format(what=JACKKNIFED.format(clusters=of.plural))
+        interval = Interval(low, high, 0.95, method)
+        return {"statistic": float(both[1, 0]), "interval": interval, "n_contexts": len(cases)}
+
+    return estimate, stakes
 
 
 def _said(
     empty: dict[str, partial[StakesResult]],
-    fit: _Fit | str,
+    fit: tuple[Fit, Floats] | str,
     said: Floats,
     stake: Floats,
     computed: bool,
@@ -588,7 +566,7 @@ def _said(
         results.append(estimate("said_slope", float(line @ mean), line))
     if isinstance(fit, str):
         return [*results, empty["acted_less_said"](reason=fit)]
-    acted, interval = fit.estimate(stakes), None
+    acted, interval = fit[0](stakes), None
     at, ends = acted["statistic"], acted["interval"]
     value = at - spoken.statistic
     if spoken.interval is not None:
@@ -614,7 +592,7 @@ def _confidence(blank: partial[StakesResult], choices: Choices) -> list[StakesRe
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    of = asked_of(data, loss="loss", gain="gain", said="says_from", acts="acts")
+    of = threshold.asked_of(data, loss="loss", gain="gain", said="says_from", acts="acts")
     of["acts"] = of["acts"].dropna().iloc[0]
     yield partial(stakes_estimates, **of)
 

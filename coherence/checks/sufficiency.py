@@ -1,16 +1,8 @@
 """Belief sufficiency, the primary test: whether actions go with the state at equal stated belief.
 
-Two states: contexts stand in the order of their belief, weighted differences of neighbours leave of
-state and actions what the belief does not explain, and the signs of their products are turned
-(`coherence.statistics.sequences`). Actions are weighed by their linear slopes on the belief, the
-direction in which a higher belief would move choice; an effect that turns within the range of
-beliefs shows in the same products times the belief, and the p-value is the smaller of both, each
-over its part of the level. The state is the exact posterior where it is given, else the realised
-one: cov(action, theta | p) = cov(action, p* | p), as actions know of the realised state only what
-the evidence says. What rounding and noise of reports leave unsaid adds covariance of the sign of
-the slopes of choice and state, for which p-value and intervals allow.
-
-More states are tested in `coherence.checks.several_states`, persons in `coherence.checks.persons`.
+Of two states, what difference sequences (`coherence.statistics.sequences`) leave of state and
+actions is multiplied, as the notes of `sufficiency_test` say. More states are tested in
+`coherence.checks.several_states`, persons in `coherence.checks.persons`.
 """
 
 from __future__ import annotations
@@ -40,59 +32,13 @@ from coherence.checks.sufficiency_result import (
 )
 from coherence.checks.unsaid import allowed_for, too_coarse
 from coherence.inputs import Floats, few_contexts
-from coherence.result import (
-    EXACT_REPORT,
-    LEVEL,
-    Estimate,
-    Family,
-    Interval,
-    Lack,
-    joined_reasons,
-)
+from coherence.result import EXACT_REPORT, LEVEL, Estimate, Family, Interval, Lack, joined_reasons
 from coherence.runs.needs import STATE_AND_CHOICES
-from coherence.statistics.evaluation import (
-    EvaluationData,
-    as_choices,
-    in_several_states,
-    one_dimensional,
-    separated,
-)
+from coherence.statistics import report_noise, resample, sequences
+from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
 from coherence.statistics.figure_tables import shares_along
 from coherence.statistics.permutation import Contexts, by_context, contexts_of, settled_by_groups
-from coherence.statistics.report_noise import (
-    Reports,
-    in_round_numbers,
-    kind_of_reports,
-    outside_heaps,
-    said_by_many,
-    unrounded,
-)
-from coherence.statistics.resample import (
-    LONGER,
-    Seed,
-    as_seed,
-    check_stream,
-    context_means,
-    near_level,
-)
-from coherence.statistics.sequences import (
-    CLEAR,
-    CURVE_OF_ITS_OWN,
-    FEWEST_CONTEXTS,
-    NOTHING,
-    Line,
-    ProductSums,
-    Values,
-    in_canonical_direction,
-    kept_of_products,
-    layout_of,
-    mean_squared_difference,
-    part_left,
-    product_sums,
-    share_of_covariance,
-    shares_reached,
-    too_few_neighbours,
-)
+from coherence.statistics.resample import Seed
 
 NAME = "sufficiency"
 SEQUENCES, PERMUTED = "direction and turn", "permuted blocks"
@@ -278,20 +224,22 @@ def sufficiency(
             SLOPE: slope,
         }
         return panel(also=also, coarse=too_coarse(choices) or None)
-    seed = as_seed(rng)
+    seed = resample.as_seed(rng)
     result = _of_one_agent(choices, n_draws, seed, level)
     drawn, pvalue = result.n_draws, result.pvalue or 0.0
-    if result.test == SEQUENCES and drawn is not None and near_level(pvalue, drawn):
-        result = _of_one_agent(choices, LONGER * n_draws, seed, level)
-        if near_level(result.pvalue or 0.0, LONGER * drawn):
+    if result.test == SEQUENCES and drawn is not None and resample.near_level(pvalue, drawn):
+        result = _of_one_agent(choices, resample.LONGER * n_draws, seed, level)
+        if resample.near_level(result.pvalue or 0.0, resample.LONGER * drawn):
             result = replace(result, settings={**result.settings, "near_level": True})
     return result
 
 
 def _of_one_agent(data: EvaluationData, n_draws: int, seed: int, level: float) -> Sufficiency:
     """Test choices whose reports of a case are copies of one belief."""
-    several = len(data.states) > 2 or in_several_states(data)
-    kind = Reports.EXACT if data.computed else kind_of_reports(data.belief, data.context)[0]
+    several = len(data.states) > 2 or data.in_several_states
+    kind = report_noise.Reports.EXACT
+    if not data.computed:
+        kind = report_noise.kind_of_reports(data.belief, data.context)[0]
     undefined = blank(
         Sufficiency,
         data,
@@ -311,12 +259,12 @@ def _of_one_agent(data: EvaluationData, n_draws: int, seed: int, level: float) -
     )
     contexts, reason, lack = contexts_of(data), data.degenerate, lack_of(data)
     if lack is Lack.CASES and not several and data.group is None:
-        reason = few_contexts(data.n_contexts, fewest=FEWEST_CONTEXTS)
+        reason = few_contexts(data.n_contexts, fewest=sequences.FEWEST_CONTEXTS)
     if not reason:
-        reason = SEPARATED if data.exact is None and separated(data) else ""
+        reason = SEPARATED if data.exact is None and data.separated else ""
         reason = reason or settled_by_groups(contexts)
     result, found = partial(undefined, reason=reason, lack=lack if reason else None), None
-    rng = check_stream(seed, NAME)
+    rng = resample.check_stream(seed, NAME)
     if several:
         return result() if reason else permuted_states(data, contexts, n_draws, rng, undefined)
     if not reason:
@@ -343,9 +291,9 @@ def _in_two_states(
     level: float,
 ) -> tuple[partial[Sufficiency], Arranged | None]:
     """Return the test, and what contexts were arranged to where it has one."""
-    data, taken = in_round_numbers(data)
+    data, taken = report_noise.in_round_numbers(data)
     contexts = contexts_of(data) if taken else contexts
-    kept, heap, apart = outside_heaps(data, contexts)
+    kept, heap, apart = report_noise.outside_heaps(data, contexts)
     done = "left out" if apart else "too few others to leave them out"
     found = _arranged(data, kept, n_draws, rng, undefined, level)
     if apart and heap.any() and not isinstance(found, Arranged):
@@ -356,7 +304,7 @@ def _in_two_states(
     else:
         result, tested = found, None
     if heap.any():
-        words = said_by_many(contexts.belief[heap], data.n_contexts)
+        words = report_noise.said_by_many(contexts.belief[heap], data.n_contexts)
         left_out, in_heaps = (words, None) if apart else (None, words)
         reason = joined_reasons(result.keywords["reason"], f"{words}: {done}")
         result = partial(result, reason=reason, left_out=left_out, in_heaps=in_heaps)
@@ -364,8 +312,8 @@ def _in_two_states(
         # Beliefs of which so many are one that it does not tell them apart.
         of = np.unique(np.round(kept.belief, 6), return_inverse=True)[1].ravel()
         many = np.bincount(of)[of] > COARSE * len(of)
-        if many.any() and not unrounded(data, kept.belief):
-            words = said_by_many(kept.belief[many], data.n_contexts)
+        if many.any() and not report_noise.unrounded(data, kept.belief):
+            words = report_noise.said_by_many(kept.belief[many], data.n_contexts)
             result = partial(result, in_heaps=words)
     taken_for = "reports that miss round numbers by a hair are taken for these" if taken else None
     return partial(result, taken_for=taken_for), tested
@@ -376,14 +324,14 @@ class Arranged:
     """Two states along the belief, with what difference sequences leave of them and of actions."""
 
     contexts: Contexts
-    line: Line
+    line: sequences.Line
     # what of the actions is compared with the state, shape (n, n_scores): the score of the test
     # where beliefs give a direction, actions, and of three and more what predicts the state
     scores: Floats
     directed: bool  # whether beliefs give a direction
     shown: int  # column of the action that is shown
     knowing: int  # column of what choices know of the state: of two actions the one that is shown
-    sums: ProductSums
+    sums: sequences.ProductSums
     part: float  # of the squares of the state, what the isotonic fit leaves
     foretold: Floats  # shape (n,): the state as the belief foretells it
     weight: Floats  # shape (n,): of contexts, in plain averages
@@ -406,7 +354,7 @@ class Arranged:
         mean = np.average(self.allowed[column], weights=None if not plain else self.weight)
         mean *= self.weight.mean() if plain else 1.0
         squares = float(self.sums.observed[-2 if plain else -1])
-        return float(mean) * self.sums.n_windows / squares if squares > NOTHING else 0.0
+        return float(mean) * self.sums.n_windows / squares if squares > sequences.NOTHING else 0.0
 
     def interval(self, column: int, *, plain: bool = False) -> tuple[float, float, float]:
         """Return the ratio of a score to the squares of the state, and its interval.
@@ -430,33 +378,32 @@ def _arranged(
     level: float,
 ) -> Arranged | partial[Sufficiency]:
     """Lay contexts out along the belief and draw; `undefined` with a reason where nothing can."""
-    line = in_canonical_direction(contexts)
-    layout = layout_of(line.belief, line.group)
-    if few := too_few_neighbours(layout):
+    line = sequences.in_canonical_direction(contexts)
+    layout = sequences.layout_of(line.belief, line.group)
+    if few := sequences.too_few_neighbours(layout):
         return partial(undefined, reason=few, lack=Lack.CASES)
-    left, of_products, averages = part_left(layout, line, line.state)
+    left, of_products, averages = sequences.part_left(layout, line, line.state)
     resolved = min(RESOLVED, 0.1 * float(line.state.std()))
     if line.exact and np.sqrt((left**2).mean()) < resolved:
         group = "" if line.group is None else " in its group"
         return partial(undefined, reason=POSTERIOR_SETTLED.format(group=group), lack=Lack.OPEN)
     scores, directed, shown, knowing = _scores(line)
-    freed = [part_left(layout, line, column) for column in scores.T]
+    freed = [sequences.part_left(layout, line, column) for column in scores.T]
     if directed and not np.sqrt((freed[0][0] ** 2).mean()) > ROUNDING:
         return partial(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settled=True)
-    kept, whole = (
-        mean_squared_difference(layout, line.belief, values) for values in (left, line.state)
-    )
-    if whole <= NOTHING:
+    spread = partial(sequences.mean_squared_difference, layout, line.belief)
+    kept, whole = spread(left), spread(line.state)
+    if whole <= sequences.NOTHING:
         return partial(undefined, reason=ALIKE, lack=Lack.OPEN)
-    if not line.exact and kept <= NOTHING:  # of mean beliefs; those of rows may overlap
+    if not line.exact and kept <= sequences.NOTHING:  # of mean beliefs; those of rows may overlap
         return partial(undefined, reason=SEPARATED, lack=Lack.OPEN)
     # Of the toss's variance the fit takes what it takes of products.
     toss = line.state * (1 - line.state) if line.exact else np.zeros(len(line.state))
     scales = [1 / of_products / of_score for _, of_score, _ in freed]
     if line.group is not None and not _small_groups(line):  # neighbours in them lie apart in belief
-        of_products = kept_of_products(averages, averages)
+        of_products = sequences.kept_of_products(averages, averages)
         whole = kept / of_products
-        scales = [1 / kept_of_products(averages, of_score) for _, _, of_score in freed]
+        scales = [1 / sequences.kept_of_products(averages, of_score) for _, _, of_score in freed]
     part = (kept + of_products * float(toss.mean())) / (whole + float(toss.mean()))
     foretold = line.state - left
     if not line.exact:
@@ -468,7 +415,7 @@ def _arranged(
     open_state = np.clip(foretold, CERTAIN, 1 - CERTAIN)
     weight = 1 / (open_state * (1 - open_state))
     scaled = [of * part * scale for (of, *_), scale in zip(freed, scales, strict=True)]
-    values = Values(
+    values = sequences.Values(
         line.belief,
         left,
         np.stack(scaled, axis=1),
@@ -477,17 +424,17 @@ def _arranged(
         n_turned=1 if directed else 0,
         gathered=(shown, knowing),
     )
-    sums = product_sums(layout, values, n_draws=n_draws, rng=rng)
+    sums = sequences.product_sums(layout, values, n_draws=n_draws, rng=rng)
     allowed, n_untold = allowed_for(data, contexts, line, scores, part)
     found = line, scores, directed, shown, knowing, sums, part, foretold, weight, allowed, n_untold
     return Arranged(contexts, *found, level)
 
 
-def _small_groups(line: Line) -> bool:
+def _small_groups(line: sequences.Line) -> bool:
     """Tell whether too many contexts are in groups too small to show curves of their own."""
     if line.group is None:
         return False
-    return bool((np.bincount(line.group)[line.group] < CURVE_OF_ITS_OWN).mean() > COARSE)
+    return bool((np.bincount(line.group)[line.group] < sequences.CURVE_OF_ITS_OWN).mean() > COARSE)
 
 
 def _tested_by_products(
@@ -560,7 +507,7 @@ def _tested_by_products(
     )
 
 
-def _scores(line: Line) -> tuple[Floats, bool, int, int]:
+def _scores(line: sequences.Line) -> tuple[Floats, bool, int, int]:
     """Return `scores`, `directed`, `shown` and `knowing` of what is arranged."""
     centred, n_actions = line.belief - line.belief.mean(), line.share.shape[1]
     if np.abs(centred).max() < 1e-9:  # one belief throughout: the most frequent action is shown
@@ -586,7 +533,7 @@ def _pvalues_of_actions(found: Arranged, actions: range) -> Floats:
     """Return the p-values of actions alone and by max-t, shape (2, k)."""
     sums = found.sums
     sizes = np.stack([sums.sizes(sums.beyond(at, found.beyond(at))) for at in actions], axis=1)
-    alone = np.array([shares_reached(column)[0] for column in sizes.T])
+    alone = np.array([sequences.shares_reached(column)[0] for column in sizes.T])
     spread = sizes[1:].std(axis=0)
     standardised = sizes / np.where(spread > 1e-12, spread, np.inf)
     drawn = np.sort(standardised[1:].max(axis=1))
@@ -597,8 +544,8 @@ def _pvalues_of_actions(found: Arranged, actions: range) -> Floats:
 def _slope(data: EvaluationData, level: float) -> Estimate:
     """Regress the share of the action that rises most on the belief, over contexts or groups."""
     clusters = data.clusters
-    belief = context_means(one_dimensional(data, NAME), data.context, data.n_contexts)
-    share = context_means(data.share, data.context, data.n_contexts)
+    belief = resample.context_means(one_dimensional(data, NAME), data.context, data.n_contexts)
+    share = resample.context_means(data.share, data.context, data.n_contexts)
     centred = belief - belief.mean()
     squares = float(centred @ centred)
     if squares < 1e-18:
@@ -649,7 +596,7 @@ def _hidden_share(found: Arranged, level: float) -> Estimate:
     total = float(added.sum())
     within = float(sums.observed[column]) / scale
     (value, low, high, clear), less = (
-        share_of_covariance(
+        sequences.share_of_covariance(
             within - unsaid,
             math.sqrt(sums.variance(column)) / scale,
             # Of one total with random orders of equal beliefs; scaled to its expectation.
@@ -663,7 +610,7 @@ def _hidden_share(found: Arranged, level: float) -> Estimate:
     )
     if math.isnan(value):
         return _none(SHARE, GROUPS if line.group is not None else UNSEEN)
-    if clear < CLEAR:
+    if clear < sequences.CLEAR:
         return _none(SHARE, UNSEEN)
     if high < 0 or low > 1:
         return _none(SHARE, OPPOSITE)

@@ -1,18 +1,15 @@
 """The threshold acted on: the stated belief from which the agent does something else.
 
-A logit of what cases choose on what they state; the belief at which both actions are as frequent is
-minus its constant over its slope. Whoever maximises expected utility changes at the odds that are
-the ratio of the costs of both mistakes. Of three actions and more it is where the lowest action
-falls below one half, and where the highest rises above it, which takes no model of those between.
-
-`stakes` and `matching` take choices, reports and logits of cases from here. Assumes independent
-cases, or groups. The jackknife of a logit, of one step, leaves a cluster's score and curvature out
-of the fit's (MacKinnon, Nielsen and Webb 2023, Journal of Econometrics 232(2)).
+It is minus the constant over the slope of a logit of what cases choose on what they state. Of three
+actions and more it is where the lowest action falls below one half, and where the highest rises
+above it, which takes no model of those between. `stakes` and `matching` take choices, reports and
+logits of cases from here. Assumes independent cases, or groups.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,7 +21,7 @@ from scipy import stats
 from scipy.special import expit
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import Check, Question, blank, estimated
+from coherence.checks.check import Check, Interpretation, Question, Result, blank, estimated
 from coherence.inputs import (
     Codes,
     Floats,
@@ -236,6 +233,22 @@ def share_table(
     found = {name: share[:, 0], "low": low[:, 0], "high": high[:, 0]}
     table = pd.DataFrame({**columns, **found, "n_contexts": n_contexts})
     return table[table["n_contexts"] > 0].reset_index(drop=True)
+
+
+def blanks(
+    kind: type[Result],
+    rows: CaseRows,
+    check: str,
+    sentences: Mapping[str, Interpretation],
+    units: Mapping[str, str],
+    assumptions: tuple[str, ...],
+) -> dict[str, partial[Result]]:
+    """Return the results of a check that lack their numbers, by variant."""
+    further: Any = {"settings": {"clusters": rows.clusters.name}, "assumptions": assumptions}
+    return {
+        name: blank(kind, rows, f"{check}:{name}", of.words, units.get(name, UNIT), **further)
+        for name, of in sentences.items()
+    }
 
 
 # What the noise of reports does

@@ -1,26 +1,17 @@
 """What noise and rounding of reports leave unsaid of the belief acted on.
 
-The mean report of a case errs by its noise. Where choices and state rise with the belief behind it
-they covary at equal report, by the variance of the noise times both slopes. These are those around
-the case, as reports may be flat where beliefs differ; where they do not tell beliefs apart at all,
-no slope can be taken. A value of a coarse scale stands for a range of beliefs, within which choices
-and state may rise as a line does, or all at once. Arrays stand by belief.
+The mean report of a case errs by its noise, and a value of a coarse scale stands for a range of
+beliefs. Where choices and state rise with the belief behind it they covary at equal report. Slopes
+are those around the case, as reports may be flat where beliefs differ. Arrays stand by belief.
 """
 
 import numpy as np
 from scipy.special import expit, logit
 
 from coherence.inputs import Codes, Floats
+from coherence.statistics import report_noise
 from coherence.statistics.evaluation import EvaluationData, one_dimensional
 from coherence.statistics.permutation import Contexts
-from coherence.statistics.report_noise import (
-    REPEATED,
-    copied,
-    multiples,
-    noise_per_row,
-    squares_within,
-    unrounded,
-)
 from coherence.statistics.resample import less_means
 from coherence.statistics.sequences import NOTHING, Line, monotone_fit
 
@@ -42,7 +33,7 @@ def allowed_for(
     `scores` has shape (n, n_scores); `part` is what fits leave of squares of the state.
     """
     n = len(line.belief)
-    if unrounded(data, line.belief):
+    if report_noise.unrounded(data, line.belief):
         return np.zeros((scores.shape[1], n)), 0
     belief = one_dimensional(data, "sufficiency_test")
     group = np.unique(np.zeros(n) if line.group is None else line.group, return_inverse=True)[1]
@@ -56,10 +47,9 @@ def allowed_for(
     rounding = part * rounding_bound(kept, n) * slopes[0] * slopes[1:]
     steep = part * rises_within_values(line.belief, freed)
     rounding = np.where(np.abs(steep) > np.abs(rounding), steep, rounding)
-    squares, rows = (
-        values[contexts.order][line.order] for values in squares_within(belief, data.context)
-    )
-    share = copied(belief, data.context)
+    order, within = contexts.order[line.order], report_noise.squares_within(belief, data.context)
+    squares, rows = (values[order] for values in within)
+    share = report_noise.copied(belief, data.context)
     noise = noise_of_means(0 * squares if data.computed else squares, rows, share)
     around = local_slopes(line.belief, along, freed, noise)
     return rounding[:, None] + noise * around[:, 0] * around[:, 1:].T, untold(line.belief, noise)
@@ -92,7 +82,7 @@ def noise_of_means(squares: Floats, rows: Floats, share: float) -> Floats:
     count as they are; contexts of one row take the variance that all others have.
     """
     n, freedom = len(squares), np.maximum(rows - 1, 0.0)
-    known, per_row = freedom > 0.5, noise_per_row(rows, share)
+    known, per_row = freedom > 0.5, report_noise.noise_per_row(rows, share)
     first = np.clip(np.arange(n) - NEIGHBOURS // 2, 0, max(n - NEIGHBOURS, 0))
     last = np.minimum(first + NEIGHBOURS, n)
     each = np.where(known, squares / np.maximum(freedom, 1.0), 0.0)
@@ -163,10 +153,11 @@ def rounding_bound(belief: Floats, n_cases: int) -> float:
     words of a scale, are at least as wide as they lie apart.
     """
     for step in (0.5, 0.25, 0.2):
-        if multiples(belief, step).all():
+        if report_noise.multiples(belief, step).all():
             return STEEPER * max(step**2, _between_values(belief, n_cases)) / 12
-    tenths, percents = float(multiples(belief, 0.1).mean()), bool(multiples(belief, 0.01).all())
-    odd = float(multiples(belief, 0.05).mean()) - tenths
+    tenths = float(report_noise.multiples(belief, 0.1).mean())
+    percents = bool(report_noise.multiples(belief, 0.01).all())
+    odd = float(report_noise.multiples(belief, 0.05).mean()) - tenths
     by_chance = 0.1 if percents else 0.0
     to_tenths = min(max(tenths - odd, 0.0), 1.0)
     to_twentieths = (odd - by_chance * (1 - to_tenths)) / (0.5 - by_chance)
@@ -182,7 +173,7 @@ def _between_values(belief: Floats, n_cases: int) -> float:
     Neighbours are at least half as frequent as it, or the ends: some may speak in finer steps.
     """
     values, times = np.unique(np.round(belief, 6), return_counts=True)
-    if len(values) < 2 or REPEATED * len(values) > n_cases:
+    if len(values) < 2 or report_noise.REPEATED * len(values) > n_cases:
         return 0.0
     widths = []
     for at in range(len(values)):
@@ -220,7 +211,7 @@ def rises_within_values(belief: Floats, columns: Floats) -> Floats:
     contexts repeat a value.
     """
     values, of, times = np.unique(np.round(belief, 6), return_inverse=True, return_counts=True)
-    if len(values) < 2 or REPEATED * len(values) > len(belief):
+    if len(values) < 2 or report_noise.REPEATED * len(values) > len(belief):
         return np.zeros(columns.shape[1] - 1)
     spreads = np.stack(
         [_spread_within(values, of.ravel(), times, column) for column in columns.T], axis=1

@@ -182,6 +182,31 @@ class EvaluationData:
             return f"truth is constant ({self.states[0]!r})"
         return few_contexts(self.n_contexts)
 
+    @property
+    def in_several_states(self) -> bool:
+        """Whether beliefs are over more than two states."""
+        return self.belief.ndim == 2 and self.belief.shape[1] > 2
+
+    @property
+    def separated(self) -> bool:
+        """Whether beliefs foretell every state without exception.
+
+        With two states, every belief at one lies below every belief at the other; with several, the
+        most probable one always came true. Nothing about the state is left to chance then. What a
+        smooth regression misses of such a step it misses alike in choices that follow the belief,
+        and covariance of these remains would be no sign of anything.
+        """
+        if self.in_several_states:
+            if not self.column_of and self.belief.shape[1] != len(self.states):
+                return False  # of a state that never came true the column is not known
+            columns = np.array(self.column_of or range(len(self.states)))
+            return bool((self.belief.argmax(axis=1) == columns[self.truth]).all())
+        if len(self.states) != 2:
+            return False
+        belief = one_dimensional(self, "sufficiency_test")
+        first, second = belief[self.truth == 0], belief[self.truth == 1]
+        return bool(first.max() < second.min() or second.max() < first.min())
+
     def subset(self, rows: NDArray[np.bool_]) -> "EvaluationData":
         """Return some rows; what none of them has is unknown to it."""
         if rows.all():
@@ -559,36 +584,11 @@ def one_dimensional(data: EvaluationData, check: str) -> Floats:
     A last bit, as in 1 - (1 - p), must not pass for the scatter of repeated reports.
     """
     require(
-        not in_several_states(data),
+        not data.in_several_states,
         f"{check} needs one-dimensional beliefs; received beliefs over {data.belief.shape[-1]} "
         "states. Pass the belief in one state against the rest.",
     )
     return np.round(data.belief.T[-1] if data.belief.ndim == 2 else data.belief, 9)
-
-
-def in_several_states(data: EvaluationData) -> bool:
-    """Tell whether beliefs are over more than two states."""
-    return data.belief.ndim == 2 and data.belief.shape[1] > 2
-
-
-def separated(data: EvaluationData) -> bool:
-    """Tell whether beliefs foretell every state without exception.
-
-    With two states, every belief at one lies below every belief at the other; with several, the
-    most probable one always came true. Nothing about the state is left to chance then. What a
-    smooth regression misses of such a step it misses alike in choices that follow the belief, and
-    covariance of these remains would be no sign of anything.
-    """
-    if in_several_states(data):
-        if not data.column_of and data.belief.shape[1] != len(data.states):
-            return False  # of a state that never came true the column is not known
-        columns = np.array(data.column_of or range(len(data.states)))
-        return bool((data.belief.argmax(axis=1) == columns[data.truth]).all())
-    if len(data.states) != 2:
-        return False
-    belief = one_dimensional(data, "sufficiency_test")
-    first, second = belief[data.truth == 0], belief[data.truth == 1]
-    return bool(first.max() < second.min() or second.max() < first.min())
 
 
 # Whether a column of beliefs is the confidence in the own answer, and not the belief in a state

@@ -117,7 +117,9 @@ def mean_result(
     )
 
 
-def difference_interval(values: Floats, *, level: float = 0.95) -> Interval | None:
+def difference_interval(
+    values: Floats, *, level: float = 0.95, clusters: str = "contexts"
+) -> Interval | None:
     """Return an interval for the mean of paired differences, such as gaps between two beliefs.
 
     Differences of things that are alike are symmetric. Their skewness is then chance, which goes
@@ -130,7 +132,7 @@ def difference_interval(values: Floats, *, level: float = 0.95) -> Interval | No
         return None
     mean, error, degrees = _student(values)
     reach = float(stats.t.ppf((1 + level) / 2, degrees)) * error
-    method = PAIRED.format(clusters="contexts")
+    method = PAIRED.format(clusters=clusters)
     return Interval(min(skewed.low, mean - reach), max(skewed.high, mean + reach), level, method)
 
 

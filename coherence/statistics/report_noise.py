@@ -1,12 +1,8 @@
 """Noise and heaps of reports: how far repeated reports of one and the same evidence lie apart.
 
-Two estimands, by their weights. What is shown (`report_noise`) is the root of the mean variance
-within contexts, a context counting once: what further contexts of this kind would have on average,
-so that it has an interval over contexts. What a test needs (`kind_of_reports`) pools reports, by
-degrees of freedom.
-
-A report that scatters around the belief acted on is a poor copy of it: an action that follows the
-belief then seems to know more than the report says.
+What is shown (`report_noise`) is the root of the mean variance within contexts, a context counting
+once, so that it has an interval over contexts. What a test needs (`kind_of_reports`) pools reports,
+by degrees of freedom: an action that follows the belief seems to know more than a noisy report.
 """
 
 import math

@@ -70,16 +70,11 @@ def near_level(pvalue: float, n_draws: int) -> bool:
     return abs(pvalue - LEVEL) <= 2 * math.sqrt(LEVEL * (1 - LEVEL) / n_draws)
 
 
-def context_sums(values: Floats, context: Codes, n_contexts: int) -> Floats:
-    """Sum row values by context, shape (n_contexts,)."""
-    return np.bincount(context, weights=values, minlength=n_contexts).astype(np.float64)
-
-
 def context_means(values: Floats, context: Codes, n_contexts: int) -> Floats:
     """Average one column or several by context, shape (n_contexts,) or (n_contexts, n_columns)."""
     sizes: Floats = np.bincount(context, minlength=n_contexts).astype(np.float64)
     with np.errstate(invalid="ignore"):  # NaN of a context without rows
-        means = [context_sums(of, context, n_contexts) / sizes for of in np.atleast_2d(values.T)]
+        means = [np.bincount(context, of, n_contexts) / sizes for of in np.atleast_2d(values.T)]
     return np.asarray(means[0] if values.ndim == 1 else np.stack(means, axis=1))
 
 

@@ -1,18 +1,14 @@
 """Covariance of state and actions at equal belief, by difference sequences in the order of belief.
 
-Contexts stand in the order of their belief. A weighted difference of four neighbours (Hall, Kay and
-Titterington 1990, the optimal sequence of order 3) leaves of the state and of the actions what the
-belief does not explain, wherever it jumps; the signs of the products of the two are turned at
-random. Contexts of equal belief have no order: the statistic is averaged over random ones, and the
-pooled draws are scaled to the variance of that average (multiple outputation; Hoffman, Sen and
-Weinberg 2001; Follmann, Proschan and Leifer 2003).
-
-What the belief foretells of the state and of the actions is taken out beforehand by isotonic
-regression, the calibration curve of Dimitriadis, Gneiting and Jordan (2021), with a mean of each
-group where groups are named, or so much of its own curve as noise does not make: neighbours differ
-in belief, and that little would pass for knowledge. Sequences stay inside groups.
-Assumes that contexts are independent given belief and group, and that state and actions are
-monotone in the belief but for a smooth part.
+A weighted difference of four neighbours in belief (Hall, Kay and Titterington 1990, the optimal
+sequence of order 3) leaves of the state and of the actions what the belief does not explain,
+wherever it jumps; the signs of the products of the two are turned at random. Contexts of equal
+belief have no order: the statistic is averaged over random ones, and the pooled draws are scaled to
+the variance of that average (multiple outputation; Hoffman, Sen and Weinberg 2001; Follmann,
+Proschan and Leifer 2003). What the belief foretells is taken out beforehand: neighbours differ in
+belief, and that little would pass for knowledge. Sequences stay inside groups. Assumes that
+contexts are independent given belief and group, and that state and actions are monotone in the
+belief but for a smooth part.
 """
 
 import math
@@ -349,9 +345,9 @@ def _overlap(one: Codes, other: Codes) -> float:
 def beyond_belief(line: Line, values: Floats) -> tuple[Floats, Averages]:
     """Return what the belief leaves of values, shape (n,), and what it takes out.
 
-    The belief foretells them by isotonic regression, in groups with a mean of each beside it
-    (backfitting), which is drawn towards the curve of each group of 8 contexts and more by as much
-    as these differ beyond noise (James and Stein 1961).
+    The belief foretells them by isotonic regression (Dimitriadis, Gneiting and Jordan 2021), in
+    groups with a mean of each beside it (backfitting), which is drawn towards the curve of each
+    group of 8 contexts and more by as much as these differ beyond noise (James and Stein 1961).
     """
     n, fit = len(values), monotone_fit(line.belief, values)
     digits = 1e-9 * max(float(np.ptp(values)), NOTHING)  # in which a fit and its multiple agree

@@ -23,23 +23,14 @@ from coherence.analysis.paper.results import (
     evaluation_names,
     in_paper_order,
 )
-from coherence.report.document import (
-    MISSING,
-    Cell,
-    Column,
-    Kind,
-    Table,
-    label,
-    pvalue,
-    with_ends,
-)
+from coherence.report import document
 from coherence.report.files import write_document
 from coherence.report.report import Report
 from coherence.runs.files import LIST, new_files
 from coherence.runs.write import write_runs
 
 _EXACT = ("low", "high", "pvalue", "pvalue_holm", "n_rows", "n_contexts", "n_dropped")
-_PVALUE = pvalue("pvalue", adjusted="pvalue_holm")
+_PVALUE = document.pvalue("pvalue", adjusted="pvalue_holm")
 _BOTH = {PUBLISHED: "published", REPAIRED: "repaired"}
 _TESTED = {**_BOTH, "p": "p (Holm)"}
 Key = tuple[str, str]
@@ -123,7 +114,7 @@ TABLES = (
 )
 
 
-def paper_tables(results: PaperResults) -> list[Table]:
+def paper_tables(results: PaperResults) -> list[document.Table]:
     """Build Tables 1 to 5."""
     names = ["procedure", "task", "model", "check"]
     rows = {tuple(row[name] for name in names): row for row in results.frame().to_dict("records")}
@@ -132,16 +123,16 @@ def paper_tables(results: PaperResults) -> list[Table]:
 
 def _table(
     number: int, declared: Declared, results: PaperResults, rows: Mapping[Any, Mapping[Any, Any]]
-) -> Table:
+) -> document.Table:
     """Build one table: a line for each evaluation, then means."""
-    columns, makers = [label("task"), label("model")], []
+    columns, makers = [document.label("task"), document.label("model")], []
     for block, check, group in _expanded(declared.blocks, dict.fromkeys(key[3] for key in rows)):
         for procedure, heading in block.columns.items():
-            name, kind = f"{check}.{procedure}", Kind.NUMBER
+            name, kind = f"{check}.{procedure}", document.Kind.NUMBER
             make = partial(_cell, results, rows, procedure, check)
             if procedure == "p":
-                name, kind, make = "", Kind.PVALUE, partial(_tested, rows, check)
-            columns.append(Column(name, heading, kind, group=group))
+                name, kind, make = "", document.Kind.PVALUE, partial(_tested, rows, check)
+            columns.append(document.Column(name, heading, kind, group=group))
             makers.append(make)
     first = next(iter(results.reports.values()))
     evaluations = [(evaluation.task, evaluation.model) for evaluation in first.evaluations]
@@ -149,7 +140,7 @@ def _table(
     lines = [(*_named(*key), *of) for key, of in cells.items()]
     for names, keys in _averaged(evaluations) if declared.with_means else ():
         lines.append((*_named(*names), *map(_mean, zip(*map(cells.get, keys), strict=True))))
-    return Table(
+    return document.Table(
         tuple(columns),
         tuple(lines),
         title=declared.title,
@@ -160,9 +151,9 @@ def _table(
     )
 
 
-def _named(task: str, model: str) -> tuple[Cell, Cell]:
+def _named(task: str, model: str) -> tuple[document.Cell, document.Cell]:
     shown = evaluation_names(task, model)
-    return Cell(shown[0], {"": shown[0]}), Cell(shown[1], {"": shown[1]})
+    return document.Cell(shown[0], {"": shown[0]}), document.Cell(shown[1], {"": shown[1]})
 
 
 def _expanded(blocks: Sequence[Block], checks: Iterable[str]) -> Iterator[tuple[Block, str, str]]:
@@ -183,7 +174,7 @@ def _cell(
     check: str,
     task: str,
     model: str,
-) -> Cell:
+) -> document.Cell:
     """Show a number with its interval, or why there is none."""
     row = rows.get((procedure, task, model, check))
     if row is None:
@@ -193,19 +184,19 @@ def _cell(
             for evaluation in (report.evaluations if report else ())
             if (evaluation.task, evaluation.model) == (task, model)
         )
-        return Cell("not run", note=next(absent, "") or NOT_RUN)
+        return document.Cell("not run", note=next(absent, "") or NOT_RUN)
     exact = {"": row["estimate"]} | {name: row[name] for name in _EXACT}
     if math.isnan(row["estimate"]):
-        return Cell("undefined", exact, row["reason"])
+        return document.Cell("undefined", exact, row["reason"])
     numbers = [row["estimate"], row["low"], row["high"]]
     percent = row["unit"] == "fraction of bin pairs"
-    return Cell(with_ends(numbers, percent=percent), exact, row["reason"])
+    return document.Cell(document.with_ends(numbers, percent=percent), exact, row["reason"])
 
 
-def _tested(rows: Mapping[Any, Any], check: str, task: str, model: str) -> Cell:
+def _tested(rows: Mapping[Any, Any], check: str, task: str, model: str) -> document.Cell:
     """Show the p-value of the repaired test, Holm's in brackets."""
     row = rows.get((REPAIRED, task, model, check))
-    return Cell(MISSING) if row is None else _PVALUE.cell(row)
+    return document.Cell(document.MISSING) if row is None else _PVALUE.cell(row)
 
 
 def _averaged(evaluations: Sequence[Key]) -> Iterator[tuple[Key, list[Key]]]:
@@ -219,15 +210,17 @@ def _averaged(evaluations: Sequence[Key]) -> Iterator[tuple[Key, list[Key]]]:
         yield ("mean over all", "all"), list(evaluations)
 
 
-def _mean(cells: Sequence[Cell]) -> Cell:
+def _mean(cells: Sequence[document.Cell]) -> document.Cell:
     """Average the numbers of a column; without any, the first cell says why."""
     numbers: list[Any] = [cell.values.get("", math.nan) for cell in cells]
     known = [number for number in numbers if not math.isnan(number)]
     if not known:
-        return Cell(cells[0].text, note=cells[0].note)
+        return document.Cell(cells[0].text, note=cells[0].note)
     mean = math.fsum(known) / len(known)
     few = f"Mean of the {len(known)} of {len(cells)} that have a number."
-    return Cell(with_ends([mean]), {"": mean}, few if len(known) < len(cells) else "")
+    return document.Cell(
+        document.with_ends([mean]), {"": mean}, few if len(known) < len(cells) else ""
+    )
 
 
 NOT_RUN = "Not asked for, or no row has what it needs; --published adds published procedures."
