@@ -115,7 +115,7 @@ def differences(
     # Where a rare action and a rare state never meet, the state shows no variance of its own.
     equal = (remains**2).sum(axis=0) / max(len(state) - full.shape[1], 1) / square
     error = np.sqrt(np.maximum((sums**2).sum(axis=0), equal))
-    half = float(stats.t.isf(0.025, degrees)) * error
+    half = float(stats.t.isf((1 - 0.95) / 2, degrees)) * error
     table = np.column_stack([estimate, error, estimate - half, estimate + half])
     return pd.DataFrame(table, columns=ENDS), contributions
 
