@@ -119,7 +119,7 @@ def test_an_action_that_the_belief_fixes_leaves_the_gain_open():
 
 def test_models_that_never_differ_have_no_gain_and_no_interval(monkeypatch):
     trees = stand_in(lambda design, data: 0.5 + data.belief, [])
-    monkeypatch.setattr("coherence.checks.predictive.TreeCrossFit", trees)
+    monkeypatch.setattr("coherence.statistics.trees.TreeCrossFit", trees)
     belief = np.linspace(0, 1, 40)
     result = predictive_gain_test(belief, np.arange(40) % 3 % 2, np.arange(40) % 2)
     assert (result.statistic, result.pvalue, result.interval) == (0, 1.0, None)
@@ -177,7 +177,7 @@ def test_losses_are_averaged_over_seeds_and_summed_over_contexts(monkeypatch):
         number = np.round(100 * data.belief).astype(int)
         return (0.2 + 0.2 * (number % 4)) / design.shape[1]
 
-    monkeypatch.setattr("coherence.checks.predictive.TreeCrossFit", stand_in(losses_of, seen))
+    monkeypatch.setattr("coherence.statistics.trees.TreeCrossFit", stand_in(losses_of, seen))
     rng = np.random.default_rng(0)
     context = np.repeat(np.arange(12), rng.integers(1, 4, 12))
     belief, action = 0.6 + context / 100, rng.integers(0, 2, context.size)
