@@ -260,6 +260,7 @@ def iterated_expectation_test(
     nominal share, skewed ones from about 20 contexts on. Fewer contexts may hold none of the rare
     large gaps that bring the mean to 0, and no test can see that.
     Gaps of opposite sign cancel in the mean; the corrected root-mean-square gap shows them.
+    Reports with a floor or a ceiling average to another belief, in a coherent agent too.
 
     Sheppard's correction takes s^2/12 (1 + sum_j w_j^2 + D^2) off the mean square, with steps s of
     reports, the weights w of the answers and D the difference between the beliefs given z; where
