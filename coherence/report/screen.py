@@ -58,6 +58,7 @@ def _printed(parts: Sequence[Part | str], width: int, color: bool) -> str:
         width=width,
         height=24,
         force_terminal=color,
+        force_jupyter=False,  # else a notebook displays parts, and the text is empty
         color_system="standard" if color else None,
         legacy_windows=False,
         highlight=False,

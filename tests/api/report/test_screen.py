@@ -177,6 +177,12 @@ def test_a_unit_opens_with_what_moves_and_with_what_that_means(of):
     assert little not in render_report([of(result("cmi"), variation=wide)])
 
 
+def test_a_notebook_prints_the_same_text(example, monkeypatch):
+    said = str(example)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert "Acts on more than it says" in said and str(example) == said
+
+
 def test_everything_is_said_in_the_full_report(report, unit):
     text = words(render_report(report.evaluations, full=True, width=60))
     for each in report.evaluations:
