@@ -180,7 +180,8 @@ def test_a_unit_opens_with_what_moves_and_with_what_that_means(of):
 def test_a_notebook_prints_the_same_text(example, monkeypatch):
     said = str(example)
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
-    assert "Acts on more than it says" in said and str(example) == said
+    assert "Acts on more than it says" in said
+    assert str(example) == said
 
 
 def test_everything_is_said_in_the_full_report(report, unit):
