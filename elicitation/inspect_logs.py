@@ -56,7 +56,9 @@ class Replied:
 def belief_samples(plan: Plan) -> Iterator[tuple[Question, dict[str, Any]]]:
     """Yield the questions of a plan, in its order, each with the metadata of its sample."""
     names = [*_OF_CASE, *features_of(plan.cases)]
-    cases = _records(plan.cases[[name for name in names if name in plan.cases.columns]])
+    known = plan.cases[[name for name in names if name in plan.cases.columns]]
+    # As JSON has them: an empty cell is null.
+    cases = known.astype(object).where(known.notna(), None).to_dict("records")
     for question in plan.questions:
         facts = {"task": plan.task, "case": question.case, "rep": question.rep}
         facts |= {"spec": question.spec_json, "cells": cases[question.case]}
@@ -177,14 +179,3 @@ def _joined(
             "(-T reps=, --epochs)."
         )
     return runs
-
-
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows as JSON has them: an empty cell is null."""
-    return [
-        {
-            str(name): None if pd.isna(value) else getattr(value, "item", lambda v=value: v)()
-            for name, value in row.items()
-        }
-        for row in table.to_dict("records")
-    ]

@@ -176,7 +176,6 @@ def respondents_of(options: ModelOptions) -> list[Respondent]:
 
 USUAL_CASES = 200
 OF_A_TASK = ("target", "contexts", "phrases", "positive", "records", "min_records")
-_OF_FILES = ("phrases", "positive", "records")
 
 
 def require_fitting(options: AskOptions, say: Callable[[str], str] | None = None) -> None:
@@ -239,25 +238,17 @@ def source_of(options: AskOptions) -> Source:
         from elicitation.questions.tasks import load_questions
 
         return Source(load_questions(options.questions))
-    from coherence.errors import InputError
     from elicitation.questions.tasks import is_network_file, load_task
 
     assert options.task is not None, "options were checked"
-    files = {name: getattr(options, name) for name in _OF_FILES}
-    stray = [name for name, value in files.items() if value is not None]
-    is_own = is_network_file(options.task)
-    if stray and not is_own:
-        raise InputError(
-            f"{typed(AskOptions, stray[0])} goes with a network of your own, a file that ends in "
-            f".bif, .xml, .xmlbif, .bifxml or .json; --task is {options.task!r}. Leave it out."
-        )
-    if is_own and options.phrases is None:
+    if is_network_file(options.task) and options.phrases is None:
         print(
             f"plain words made of the names in {options.task} are used; "
             f"'coherence networks phrases {options.task} --out FILE.toml' begins better ones",
             file=sys.stderr,
         )
-    task = load_task(options.task, target=options.target, min_records=options.min_records, **files)
+    about = {name: getattr(options, name) for name in OF_A_TASK if name != "contexts"}
+    task = load_task(options.task, **about)
     number = USUAL_CASES if options.contexts is None else options.contexts
     return Source(task.cases(number, seed=options.seed), task)
 

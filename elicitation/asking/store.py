@@ -349,21 +349,15 @@ class PlannedAnswers:
 
     name: str  # of the model in the store
     questions: Sequence[Question]
-    # those that are put to it on a condition, which is not looked up here
-    perhaps: Sequence[Question] = ()
-    condition: str = ""
+    unless: str = ""  # what leaves some of them out, which is not looked up here
 
     def outlook(self, store: str) -> str:
         """Return what ``--dry-run`` prints: how much would be asked, and how much is there."""
-        sure, every = (
-            preview(questions, model_name=self.name, store=store)
-            for questions in (self.questions, [*self.questions, *self.perhaps])
-        )
-        number = every.n_left - sure.n_left
-        only = f", {number} of them only where {self.condition}" if number else ""
-        whose = " of a model of this name, under whatever settings" if every.n_stored else ""
+        seen = preview(self.questions, model_name=self.name, store=store)
+        whose = " of a model of this name, under whatever settings" if seen.n_stored else ""
+        most = f" at most: {self.unless}" if self.unless and seen.n_left else ""
         return (
-            f"questions  {every.n_questions}, of which {every.n_distinct} differ\n"
-            f"in store   {every.n_stored}{whose}\n"
-            f"to ask     {every.n_left}{only}"
+            f"questions  {seen.n_questions}, of which {seen.n_distinct} differ\n"
+            f"in store   {seen.n_stored}{whose}\n"
+            f"to ask     {seen.n_left}{most}"
         )

@@ -40,10 +40,15 @@ TITLE = "Thinking in bets"
 PAPER = r"(values|bets|transfer)(-sets)?\.(md|tex|csv)"  # tables of the paper
 
 
-class Things:
-    """What options name as the things that bets are about."""
+@dataclass(frozen=True, kw_only=True)
+class ItemOptions:
+    """What bets are about."""
 
-    items: str | None
+    HELP = """
+items FILE  things of your own: .csv with columns item, value, split and perhaps price
+"""
+
+    items: str | None = None
 
     @cached_property
     def things(self) -> "Items":
@@ -76,17 +81,6 @@ class Things:
         ladder = ladder_questions(items)
         values, bets = value_questions(items, splits=splits), bet_questions(items, splits=splits)
         return pd.concat([values, bets, ladder], ignore_index=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ItemOptions(Things):
-    """What bets are about."""
-
-    HELP = """
-items FILE  things of your own: .csv with columns item, value, split and perhaps price
-"""
-
-    items: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +201,7 @@ out FILE  file to write: .csv or .parquet
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransferOptions(Things):
+class TransferOptions(ItemOptions):
     """How models are trained on each kind of bet."""
 
     HELP = """
@@ -215,7 +209,6 @@ out DIR  folder for the trained models, the table and the figure
 paper DIR  folder for the tables as the paper lays them out, as Markdown, LaTeX and CSV
 model DIR  folder of the model to begin with, as written by save_pretrained
 device NAME  torch device (default: a GPU if there is one)
-items FILE  things of your own: .csv with columns item, value, split and perhaps price
 batch_size 1..  questions per update (default: 32)
 learning_rate RATE 0..  of AdamW, constant (default: 5e-5)
 goal SHARE 0..1  stop at this share of right development answers (default: 0.9)
@@ -227,7 +220,6 @@ seed 0..  seed of the training (default: 0)
     paper: str | None = None
     model: str | None = None
     device: str = "auto"
-    items: str | None = None
     batch_size: int = 32
     learning_rate: float = 5e-5
     goal: float = 0.9

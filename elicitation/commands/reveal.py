@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from coherence.cli.terminal import answer_progress
 from coherence.printable import clean, counted, numbered
@@ -102,14 +102,10 @@ where NAME=A,B  keep settings whose scenario, variant, n, faces, bias, observati
     def planned(self, respondent: Respondent) -> "PlannedAnswers":
         """Return what a model would be asked."""
         from elicitation.asking.store import PlannedAnswers
-        from elicitation.batteries.revealed.questions import STATED
 
-        return PlannedAnswers(
-            respondent.stored_name,
-            [each.read for each in self.questions if each.kind != STATED],
-            perhaps=[each.read for each in self.questions if each.kind == STATED],
-            condition="the model has a chat template",
-        )
+        unless = "a model without a chat template is not asked for stated answers"
+        asked = [each.read for each in self.questions]
+        return PlannedAnswers(respondent.stored_name, asked, "" if self.only_revealed else unless)
 
     def ask(self, respondent: Respondent, store: "AnswerStore") -> "RevealedAnswers":
         """Return the answers of a model."""
@@ -170,29 +166,25 @@ where NAME=A,B  keep settings whose scenario, variant, n, faces, bias, observati
         for each in laid_out:
             _say_lonely(each["bets"], each["runs"])
 
-        def of_all(kind: str) -> "pd.DataFrame | None":
-            filled = [each[kind] for each in laid_out if len(each[kind])]
-            return pd.concat(filled, ignore_index=True) if filled else None
-
-        kinds = ("beliefs", "stated", "bets", "runs")
-        beliefs, stated, bets, runs = map(of_all, kinds)
-        tables: dict[str, pd.DataFrame] = {}
+        found: dict[str, pd.DataFrame] = {}
+        for kind in laid_out[0]:
+            if filled := [each[kind] for each in laid_out if len(each[kind])]:
+                found[kind] = pd.concat(filled, ignore_index=True)
+        beliefs, stated, tables = found.get("beliefs"), found.get("stated"), dict[str, Any]()
         if stated is not None:
             tables |= {"stated": stated, "stated_errors": measures.score_stated(stated)}
-        errors = tables.get("stated_errors")
         if beliefs is not None:
             scores = measures.score_beliefs(beliefs)
-            summary = measures.summarise_scores(scores)
             tables |= {
                 "beliefs": beliefs,
                 "scores": scores,
-                "summary": summary,
+                "summary": measures.summarise_scores(scores),
                 "influence": measures.previous_influences(beliefs),
                 "orders": measures.order_preferences(beliefs),
             }
-        if bets is not None:
-            tables["bets"] = measures.score_wagers(bets)
-        paper = shown.revealed_tables(tables.get("summary"), errors)
+        if "bets" in found:
+            tables["bets"] = measures.score_wagers(found["bets"])
+        paper = shown.revealed_tables(tables.get("summary"), tables.get("stated_errors"))
         texts = [shown.render_tables(paper), shown.render_sources(tables)]
         results = Results(
             {f"{name}.csv": table for name, table in tables.items()},
@@ -201,8 +193,8 @@ where NAME=A,B  keep settings whose scenario, variant, n, faces, bias, observati
         )
         if beliefs is not None:
             results.figures = partial(shown.write_figures, beliefs)
-        if runs is not None:
-            results.last = partial(_check_coherence, runs, seed=self.seed)
+        if "runs" in found:
+            results.last = partial(_check_coherence, found["runs"], seed=self.seed)
         return results
 
 

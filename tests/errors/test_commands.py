@@ -70,7 +70,7 @@ LINES = {
     "elicit --agent leaky --out runs.txt --task asia": "--out must end in .parquet, .csv or .jsonl",
     "elicit --model m --out x.csv --questions q.csv --target lung": "--target belongs to --task",
     "elicit --model m --out x.csv --questions no.csv": "no.csv: no such file",
-    f"{ASIA} --phrases a.toml": "--phrases goes with a network of your own",
+    f"{ASIA} --phrases a.toml": "phrases goes with a network of your own",
     "elicit --agent leaky --task randhie --set records=a.csv --out x.csv": "records goes with",
     f"{ASIA} --set min_records=50": "'asia' of the catalogue has none behind it",
     # How they are asked.
