@@ -168,7 +168,7 @@ def truths(agent: Agent, design: Design) -> tuple[float, float, float, float]:
     if agent.constant is not None:
         return loss, math.nan, math.nan, math.nan
     columns = np.column_stack([np.ones(inner.sum()), t[inner] - 0.5, b[inner] - 0.5])
-    fit = logit(columns, acts[inner]).coefficients
+    fit, _ = logit(columns, acts[inner])
     mean = float(np.unique(t[inner]).mean())
     above = 0.5 - (fit[0] + fit[1] * (mean - 0.5)) / fit[2] - mean
     return loss, float(-fit[1] / fit[2]), float(above), float(above)

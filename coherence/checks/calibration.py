@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from coherence.checks.check import CallsAndNotes, Check, Interpretation, Question, blank
+from coherence.checks.check import Check, Interpretation, Plan, Question, blank
 from coherence.inputs import few_contexts
 from coherence.result import CheckResult
 from coherence.runs.needs import TARGETS
@@ -47,7 +47,7 @@ def calibration_of(data: EvaluationData, *, by_state: bool) -> CheckResult:
     return result()
 
 
-def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+def _plan(data: EvaluationData, published: bool) -> Plan:
     """Compare beliefs with each target in the rows in which it is known."""
     exact, state = data.known("posterior"), ~np.isnan(data.state)
     theta = data.known("truth").any()

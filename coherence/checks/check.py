@@ -103,7 +103,7 @@ def blank(
 
 Call = Callable[..., CheckResult | Sequence[CheckResult]]
 """A check with its arguments (`functools.partial`), but for `rng`, which it gets if it takes it."""
-CallsAndNotes = Iterator[Call | Note]
+Plan = Iterator[Call | Note]
 """The calls of a check, in the order of their results, and notes on what is left out and why."""
 
 
@@ -124,7 +124,7 @@ class Check:
     sentences: Mapping[str, Interpretation]
     # turns data, and whether the papers' own procedures were asked for, into calls and notes; only
     # called where there are rows with what is needed
-    plan: Callable[[EvaluationData, bool], CallsAndNotes]
+    plan: Callable[[EvaluationData, bool], Plan]
     # "Published: SOURCE", "Adapted from SOURCE", or "Ours"
     origin: str = "Ours"
     of_papers: bool = True  # whether it runs where the papers' own procedures were asked for

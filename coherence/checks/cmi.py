@@ -17,14 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import (
-    INTERVAL_ALONE,
-    CallsAndNotes,
-    Check,
-    Interpretation,
-    Question,
-    blank,
-)
+from coherence.checks.check import INTERVAL_ALONE, Check, Interpretation, Plan, Question, blank
 from coherence.checks.sufficiency_result import SEPARATED
 from coherence.inputs import Codes, require
 from coherence.result import EXACT_REPORT, CheckResult
@@ -257,7 +250,7 @@ def _published(
     )
 
 
-def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+def _plan(data: EvaluationData, published: bool) -> Plan:
     yield partial(cmi, data, published=published)
 
 

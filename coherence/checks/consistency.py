@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import ANY, CallsAndNotes, Check, Interpretation, Question
+from coherence.checks.check import ANY, Check, Interpretation, Plan, Question
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, few_contexts, probabilities_of, require
 from coherence.public_names import rng_for_seed
@@ -209,7 +209,7 @@ def consistency_of(
     return result(interval=interval, reason="")
 
 
-def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+def _plan(data: EvaluationData, published: bool) -> Plan:
     assert data.runs is not None
     further = [name for name in ("belief_kind", "group") if name in data.runs.names]
     plain = data.runs.table.loc[~data.runs.given_z, ["context", "rep", "prompt", "p", *further]]

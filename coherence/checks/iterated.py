@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
-from coherence.checks.check import CallsAndNotes, Check, Interpretation, Question
+from coherence.checks.check import Check, Interpretation, Plan, Question
 from coherence.inputs import (
     MIN_CONTEXTS,
     Codes,
@@ -560,7 +560,7 @@ def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) ->
     )
 
 
-def _plan_forest(data: EvaluationData, published: bool) -> CallsAndNotes:
+def _plan_forest(data: EvaluationData, published: bool) -> Plan:
     assert data.runs is not None
     runs = data.runs.table
     features = [name for name in data.runs.features if runs[name].notna().any()]
@@ -589,7 +589,7 @@ FOREST_CHECK = Check(
 )
 
 
-def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+def _plan(data: EvaluationData, published: bool) -> Plan:
     assert data.runs is not None
     yield partial(_iterated_expectation, data.runs, data.prompt, published=published)
 

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import CallsAndNotes, Check, Interpretation, Question, blank
+from coherence.checks.check import Check, Interpretation, Plan, Question, blank
 from coherence.checks.sufficiency_result import NO_SPREAD, rare_state
 from coherence.inputs import Floats, few_contexts, require
 from coherence.result import CheckResult, Interval, joined_reasons
@@ -257,7 +257,7 @@ def _pvalues(size: Floats) -> Floats:
     return np.asarray(1 - np.stack(smaller, axis=1) / len(size))
 
 
-def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+def _plan(data: EvaluationData, published: bool) -> Plan:
     rows = data.known("posterior", "truth")
     if data.drawn is not None:
         rows &= data.drawn

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from coherence.checks import threshold
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import CallsAndNotes, Check, Form, Question, estimated
+from coherence.checks.check import Check, Form, Plan, Question, estimated
 from coherence.inputs import (
     Floats,
     as_numbers,
@@ -293,7 +293,7 @@ def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[
     signs = [_varied(of[rows]) for of in (answers.first, answers.frame)]
     level = answers.level[rows] - 0.5
     columns = [np.ones(rows.sum()), *signs, level, *beliefs[answers.context[rows]].T]
-    found = threshold.logit(np.column_stack(columns), answers.chose[rows], start=start).coefficients
+    found, _ = threshold.logit(np.column_stack(columns), answers.chose[rows], start=start)
     slope = -found[3]  # how fast choices turn to the lottery as its chance rises
     acted_on = 0.5 + found[0] / slope  # where all beliefs are at their means
     weights = np.append(found[4 : 5 + known] / slope, math.nan)[:2]
@@ -420,7 +420,7 @@ def _of_evaluation(data: EvaluationData) -> list[MatchingResult]:
     return results if results[0].answered else [results[0], results[-1]]
 
 
-def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+def _plan(data: EvaluationData, published: bool) -> Plan:
     yield partial(_of_evaluation, data)
 
 

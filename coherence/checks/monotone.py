@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import ANY, CallsAndNotes, Check, Interpretation, Question
+from coherence.checks.check import ANY, Check, Interpretation, Plan, Question
 from coherence.errors import closest
 from coherence.inputs import Codes, Floats, few_contexts, require
 from coherence.result import LEVEL, CheckResult, Interval
@@ -383,7 +383,7 @@ def action_pairs(actions: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
     return list(combinations(actions, 2)), "either"
 
 
-def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+def _plan(data: EvaluationData, published: bool) -> Plan:
     pairs, toward = action_pairs(data.actions)
     if not pairs:
         note = f"only the action {data.actions[0]!r} was seen: monotone choice was not tested."

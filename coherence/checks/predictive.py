@@ -18,14 +18,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import (
-    INTERVAL_ALONE,
-    CallsAndNotes,
-    Check,
-    Interpretation,
-    Question,
-    blank,
-)
+from coherence.checks.check import INTERVAL_ALONE, Check, Interpretation, Plan, Question, blank
 from coherence.inputs import Floats, require_aligned
 from coherence.result import EXACT_REPORT, CheckResult, Family, Interval
 from coherence.runs.needs import NEEDS_STATE_AND_ACTION
@@ -279,7 +272,7 @@ def _over_contexts(
     return ends.within(-math.inf, 100.0), pvalue
 
 
-def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+def _plan(data: EvaluationData, published: bool) -> Plan:
     if data.in_several_states:
         reason = f"beliefs over {data.belief.shape[1]} states: predictive gain needs one of two."
         yield not_run(reason, "predictive_gain")

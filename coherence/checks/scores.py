@@ -18,7 +18,7 @@ from scipy.optimize import isotonic_regression
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.calibration import ONE_OUTCOME
-from coherence.checks.check import ANY, CallsAndNotes, Check, Interpretation, Question, blank
+from coherence.checks.check import ANY, Check, Interpretation, Plan, Question, blank
 from coherence.inputs import (
     Codes,
     Floats,
@@ -310,7 +310,7 @@ def forecasts_alone(runs: Runs) -> bool:
     return bool(plain.any() and not runs.given_z.any() and not asked)
 
 
-def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+def _plan(data: EvaluationData, published: bool) -> Plan:
     """Score the beliefs under the reference prompt, and those under each other prompt."""
     for prompt, each in {"": data, **data.other_prompts}.items():
         several = each.belief.ndim == 2

@@ -20,7 +20,7 @@ from scipy import stats
 
 from coherence.checks import threshold
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import CallsAndNotes, Check, Form, Question, estimated
+from coherence.checks.check import Check, Form, Plan, Question, estimated
 from coherence.inputs import (
     Codes,
     Floats,
@@ -513,8 +513,9 @@ def _fitted(choices: Choices) -> tuple[Fit, Floats] | str:
         return f"both choices are seen {FEWEST_OF_BOTH} times at {mixed.sum()} stakes, not at two"
     cluster, fits = of.of_context[np.searchsorted(cases, context)], []
     for belief in beliefs[:, context]:
-        fit = threshold.logit(np.column_stack([np.ones(len(t)), t - 0.5, belief - 0.5]), acts)
-        fits.append(np.vstack([fit.coefficients, fit.without(cluster, of.n)]))
+        columns = np.column_stack([np.ones(len(t)), t - 0.5, belief - 0.5])
+        found, without = threshold.logit(columns, acts)
+        fits.append(np.vstack([found, without(cluster, of.n)]))
     by_belief = np.array(fits)[0, :, 2]
     if not by_belief[0] > math.sqrt(threshold.jackknife(by_belief[1:, None] - by_belief[0]).item()):
         return "at equal stakes choices are not seen to rise with the belief"
@@ -591,7 +592,7 @@ def _confidence(blank: partial[StakesResult], choices: Choices) -> list[StakesRe
 # In an analysis
 
 
-def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+def _plan(data: EvaluationData, published: bool) -> Plan:
     of = threshold.asked_of(data, loss="loss", gain="gain", said="says_from", acts="acts")
     of["acts"] = of["acts"].dropna().iloc[0]
     yield partial(stakes_estimates, **of)

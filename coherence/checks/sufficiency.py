@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import CallsAndNotes, Check, Interpretation, Question, blank
+from coherence.checks.check import Check, Interpretation, Plan, Question, blank
 from coherence.checks.persons import own_belief_test
 from coherence.checks.several_states import permuted_states
 from coherence.checks.sufficiency_result import (
@@ -617,7 +617,7 @@ def _hidden_share(found: Arranged, level: float) -> Estimate:
     return _estimate(SHARE, value, min(low, less[1]), max(high, less[2]))
 
 
-def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+def _plan(data: EvaluationData, published: bool) -> Plan:
     yield partial(sufficiency, data)
 
 

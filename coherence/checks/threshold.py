@@ -9,7 +9,7 @@ logits of cases from here. Assumes independent cases, or groups.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -282,38 +282,19 @@ def without_noise(estimates: Floats, factor: float) -> Floats:
 # A logit of shares of choices
 
 
-@dataclass(frozen=True)
-class Logit:
-    """A fitted logit."""
-
-    columns: Floats  # shape (n, k)
-    share: Floats  # shape (n,)
-    number: Floats  # choices behind each share
-    ridge: Floats  # shape (k, k)
-    coefficients: Floats  # shape (k,)
-
-    def without(self, cluster: Codes, n: int) -> Floats:
-        """Return the coefficients without each of `n` clusters, to one step: shape (n, k)."""
-        likely = expit(self.columns @ self.coefficients)
-        products = self.columns[:, :, None] * self.columns[:, None, :]
-        products = products * (self.number * likely * (1.0 - likely))[:, None, None]
-        k = self.columns.shape[1]
-        scores, curves = np.zeros((n, k)), np.zeros((n, k, k))
-        np.add.at(scores, cluster, self.columns * (self.number * (self.share - likely))[:, None])
-        np.add.at(curves, cluster, products)
-        rest = products.sum(axis=0) + self.ridge - curves
-        return self.coefficients - np.linalg.solve(rest, scores[..., None])[..., 0]
-
-
 def logit(
     columns: Floats,
     share: Floats,
-    *,
     number: Floats | float = 1.0,
+    *,
     ridge: Floats | None = None,
     start: Floats | None = None,
-) -> Logit:
-    """Fit a logit of shares by Newton's method, a little shrunk so that it is always finite."""
+) -> tuple[Floats, Callable[[Codes, int], Floats]]:
+    """Fit a logit of shares by Newton's method, a little shrunk so that it is always finite.
+
+    `columns` has shape (n, k), `share` (n,), `number` choices are behind each. Return coefficients,
+    shape (k,), and what gives those without each of so many clusters of rows, to one step.
+    """
     n, k = columns.shape
     count = np.full(n, number)
     shrunk = n * LEAST_RIDGE * np.eye(k) if ridge is None else ridge
@@ -327,7 +308,18 @@ def logit(
         found = found + step * min(1.0, 20.0 / max(largest, 1e-300))
         if largest < 1e-8:
             break
-    return Logit(columns, share, count, shrunk, found)
+
+    def without(cluster: Codes, n_clusters: int) -> Floats:
+        likely = expit(columns @ found)
+        products = columns[:, :, None] * columns[:, None, :]
+        products = products * (count * likely * (1.0 - likely))[:, None, None]
+        scores, curves = np.zeros((n_clusters, k)), np.zeros((n_clusters, k, k))
+        np.add.at(scores, cluster, columns * (count * (share - likely))[:, None])
+        np.add.at(curves, cluster, products)
+        rest = products.sum(axis=0) + shrunk - curves
+        return np.asarray(found - np.linalg.solve(rest, scores[..., None])[..., 0])
+
+    return found, without
 
 
 def jackknife(moved: Floats) -> Floats:
@@ -471,13 +463,13 @@ def _estimated(
         noise = reports.noise / float(reports.number.mean())
         kept = min(max(1 - noise / float(belief.var(ddof=1)), LEAST_RELIABLE), 1.0)
     columns = np.column_stack([np.ones(len(belief)), belief - 0.5])
-    weighed: Any = {"number": reports.number, "ridge": RIDGE}
+    weighed = columns, share, reports.number
     changed = min(int((share > 0).sum()), int((share < 1).sum()))
     if changed < FEWEST_CHANGED:
         reason = FEW.format(n=changed, fewest=FEWEST_CHANGED)
-    elif (ends := _fieller(fit := logit(columns, share, **weighed), clusters)) is None:
+    elif (ends := _fieller(*(fit := logit(*weighed, ridge=RIDGE)), clusters)) is None:
         reason = STILL
-    elif misfit := _misfit(fit, belief, clusters, to) * (kept > RELIABLE):
+    elif kept > RELIABLE and (misfit := _misfit(fit[0], *weighed, clusters, to)):
         return result(reason=misfit)
     else:
         # Of the belief behind reports, and of the report itself: either may be acted on.
@@ -508,10 +500,12 @@ def _estimated(
     return result(reason=reason)
 
 
-def _fieller(fit: Logit, clusters: Clusters) -> Floats | None:
+def _fieller(
+    found: Floats, without: Callable[[Codes, int], Floats], clusters: Clusters
+) -> Floats | None:
     """Return threshold and ends of its interval; None where the slope is not above 0."""
-    constant, slope = fit.coefficients
-    spread = jackknife(fit.without(clusters.of_context, clusters.n) - fit.coefficients)
+    constant, slope = found
+    spread = jackknife(without(clusters.of_context, clusters.n) - found)
     first = slope**2 - spread[1, 1]
     if first <= 0 or slope <= 0:
         return None
@@ -521,21 +515,23 @@ def _fieller(fit: Logit, clusters: Clusters) -> Floats | None:
     return np.array(ends) + 0.5
 
 
-def _misfit(fit: Logit, belief: Floats, clusters: Clusters, to: str) -> str:
+def _misfit(
+    found: Floats, columns: Floats, share: Floats, number: Floats, clusters: Clusters, to: str
+) -> str:
     """Say that choices stay short of the one action at high beliefs, or of the other at low ones.
 
     A score test of such lapses, which would move the threshold of a logit; empty where they are
     not seen, or are 15 in 100 at the most.
     """
-    likely, columns = expit(fit.columns @ fit.coefficients), fit.columns
-    curved = (columns * (fit.number * likely * (1 - likely))[:, None]).T
-    order, n = np.argsort(belief, kind="stable"), math.ceil(len(belief) / 5)
+    likely = expit(columns @ found)
+    curved = (columns * (number * likely * (1 - likely))[:, None]).T
+    order, n = np.argsort(columns[:, 1], kind="stable"), math.ceil(len(share) / 5)
     for end, short, which in (("highest", 1 - likely, order[-n:]), ("lowest", likely, order[:n])):
         weight = 1 / (short + LAPSE)
-        beyond = weight - columns @ np.linalg.solve(curved @ columns + fit.ridge, curved @ weight)
-        scores = np.bincount(clusters.of_context, beyond * fit.number * (fit.share - likely))
+        beyond = weight - columns @ np.linalg.solve(curved @ columns + RIDGE, curved @ weight)
+        scores = np.bincount(clusters.of_context, beyond * number * (share - likely))
         z = float(scores.sum() / math.sqrt(max(float(scores @ scores), 1e-300)))
-        seen = float(fit.share[which].mean())
+        seen = float(share[which].mean())
         lapses, z = (1 - seen, -z) if end == "highest" else (seen, z)
         if z > MOST_SCORE and lapses > MOST_LAPSES:
             return LAPSES.format(end=end, share=seen, to=repr(to))
