@@ -216,7 +216,7 @@ def _predictive_gain(
             assumptions=("rows are independent", EXACT_REPORT),
         )
     interval, pvalue = _over_contexts(
-        *(np.bincount(choices.context, each) for each in (gains, losses[0])),
+        *(np.bincount(choices.context, of).astype(np.float64) for of in (gains, losses[0])),
         of_seeds=(of_seeds[:, 0] - of_seeds[:, 1]).sum(axis=1),
         clusters=clusters.plural,
     )

@@ -463,7 +463,7 @@ def _estimated(
         noise = reports.noise / float(reports.number.mean())
         kept = min(max(1 - noise / float(belief.var(ddof=1)), LEAST_RELIABLE), 1.0)
     columns = np.column_stack([np.ones(len(belief)), belief - 0.5])
-    weighed = columns, share, reports.number
+    weighed: Any = columns, share, reports.number
     changed = min(int((share > 0).sum()), int((share < 1).sum()))
     if changed < FEWEST_CHANGED:
         reason = FEW.format(n=changed, fewest=FEWEST_CHANGED)
