@@ -21,10 +21,10 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 33_624,
+    "coherence": 33_607,
     "coherence/analysis": 3_613,
     "coherence/batteries": 3_943,
-    "coherence/checks": 6_065,
+    "coherence/checks": 6_048,
     "coherence/cli": 1_594,
     "coherence/decoding": 994,
     "coherence/plots": 1_473,
