@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coherence.inputs import seen_policies
 from coherence.statistics.evaluation import as_choices, evaluation_data
 from coherence.statistics.knn import belief_bins
 from coherence.statistics.permutation import (
@@ -254,3 +255,4 @@ def test_some_rows_are_what_they_would_be_if_they_were_all(policies):
     for name in ("actions", "states", "contexts", "groups", "positive_code"):
         assert getattr(part, name) == getattr(alone, name)
     np.testing.assert_array_equal(part.with_exact_state().exact, alone.with_exact_state().exact)
+    assert seen_policies(np.zeros((0, 2)), ("x", "y")).labels == ("x", "y")

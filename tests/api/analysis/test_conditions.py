@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, InputError, Interval
-from coherence.analysis.conditions import QUANTITIES, held_against, parse_condition
+from coherence.analysis.conditions import QUANTITIES, held_against, judge, parse_condition
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.verdicts import NOT_TESTED, VERDICTS
 from coherence.result import Estimate
@@ -85,11 +85,16 @@ def test_what_has_the_unit_of_its_check_needs_a_check(quantity):
         parse_condition(f"{quantity}>.3")
 
 
-def test_a_verdict_that_begins_as_a_named_one_is_told_and_does_not_fail():
+def test_a_verdict_that_begins_as_a_named_one_is_told_and_does_not_fail(capsys):
     turning = replace(EVALUATION, verdict=VERDICTS["acts_on_more_turning"])
-    found = held_against(parse_condition("verdict=acts_on_more"), (turning,))
+    condition = parse_condition("verdict=acts_on_more")
+    found = held_against(condition, (turning,))
     assert found.met == ()
     assert found.near == (("task 'asia', model 'lm'", "acts_on_more_turning"),)
+    both = [condition, parse_condition("verdict=acts_on_more_turning")]
+    assert (judge([condition], (turning,)), judge(both, (turning,))) == (0, 1)
+    out, err = capsys.readouterr()
+    assert (out, err.count("the verdict is acts_on_more_turning; name it too")) == ("", 1)
 
 
 def test_what_is_undefined_meets_nothing():

@@ -113,10 +113,7 @@ def test_stated_distributions_that_miss_one_are_not_renormalised():
     assert runs["raw_belief"].tolist()[1] == "p_dry=0.6; p_wet=0.6"
 
 
-@given(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
-    st.booleans(),
-)
+@given(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()), st.booleans())
 def test_a_belief_is_a_probability_or_has_a_reason(value, percent):
     cell = belief_cell(value, line=PERCENT if percent else None)
     assert (cell.status in PARSED) == (cell.value is not None)
