@@ -25,14 +25,8 @@ from coherence import (
 from coherence import sufficiency_test as sufficiency
 from coherence.checks import CHECKS
 from coherence.checks.check import declarations, interpretation_of
-from coherence.runs.needs import EVIDENCE
 
 ROOT = Path(__file__).parents[3]
-
-
-def test_every_check_needs_evidence_and_every_kind_of_evidence_has_a_check():
-    """Else a table would be refused, or accepted, that a check could use, or none could."""
-    assert {check.needs for check in declarations()} == set(EVIDENCE)
 
 
 def test_tests_say_both_outcomes_and_everything_says_something():
