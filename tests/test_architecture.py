@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_016,
     "bayesnets": 4_981,
     "benchmarks": 5_933,
-    "tests": 25_847,
+    "tests": 25_845,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* coherence/batteries/*/shown.py "
