@@ -29,7 +29,7 @@ from coherence.plots.style import (
     set_title,
     span_of,
 )
-from coherence.printable import clean, counted, evaluation_name
+from coherence.printable import clean, evaluation_name
 from coherence.public_names import described
 from coherence.result import LEVEL, CheckResult, Outcome
 from coherence.runs.runs import STATED
@@ -292,17 +292,11 @@ def plot_power(table: pd.DataFrame, *, title: str | None = None, ax: Axes | None
     require_columns(table, _OF_POWER, "table must be what power returned")
     with canvas(ax, size=(6.4, 3.3)) as axes:
         frame_axes(axes)
-        several = [name for name in _LINES if table[name].nunique() > 1]
+        several = [name for name in _LINES if table[name].nunique() > 1] or ["signal"]
         for number, (_, rows) in enumerate(table.groupby(list(_LINES), sort=False)):
             line = rows.sort_values("n_cases")
             share, low, high = (line[name].to_numpy(float) for name in ("power", "low", "high"))
-            texts = {
-                "agent": clean(line["agent"].iloc[0], limit=44),
-                "check": clean(line["check"].iloc[0], limit=44),
-                "signal": f"signal {line['signal'].iloc[0]:g}".replace(" 0.", " ."),
-                "n_reps": counted(int(line["n_reps"].iloc[0]), "repetition"),
-            }
-            label = ", ".join(texts[name] for name in several or ["signal"])
+            label = ", ".join(f"{name} {clean(line[name].iloc[0], limit=44)}" for name in several)
             colour = SERIES_COLOURS[number % len(SERIES_COLOURS)]
             style: Style = {"color": colour, "marker": "o", "markersize": 4, "linewidth": 1.2}
             reach = np.array([share - low, high - share])

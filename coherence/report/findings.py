@@ -55,7 +55,6 @@ from coherence.report.wording import (
     evaluations_named,
     format_interval,
     format_pvalue,
-    interval_heading,
     noise_alone,
 )
 from coherence.result import LEVEL, CheckResult, Family, ForecastScores, Outcome
@@ -127,6 +126,7 @@ def document_of(
             for part in head(each, page=page, link=f"#{key}", answers=answers.get(key, ""))
         ]
         front += [*effects(evaluations, more)]
+    front = [part for part in front if part != Notes(())]
     if more:
         return front, []
     if page and many and not alone:
@@ -519,7 +519,7 @@ def results_table(evaluation: EvaluationReport) -> Table:
     columns = [
         Column("check", kind=Kind.LABEL, make=_checked),
         Column("effect", kind=Kind.LABEL, make=_with_unit),
-        Column("", interval_heading(results), Kind.INTERVAL, make=_interval),
+        Column("", "95% interval", Kind.INTERVAL, make=_interval),
         Column("p", make=_tested),
         Column("p_holm", "p by Holm", make=_holm),
         Column("contexts", "cases", make=lambda r: Cell(str(r.n_contexts), {"": r.n_contexts})),

@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from coherence.printable import capitalised, counted
-from coherence.report.document import Figure, Part, Table
+from coherence.report.document import Figure, Part
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.findings import document_of, head, results_table
 from coherence.report.scores import forecasts_alone
@@ -47,11 +47,6 @@ def environment() -> Environment:
 def render_parts(parts: Sequence[Part]) -> str:
     """Return parts below each other as HTML, to be shown in a page."""
     return str(vars(environment().get_template("parts.html.j2").module)["show"](parts))
-
-
-def render_table(table: Table) -> str:
-    """Return a table as HTML."""
-    return render_parts([table])
 
 
 def render_page(

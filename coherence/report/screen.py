@@ -167,7 +167,7 @@ def _beside(mark: str, text: Text, width: int) -> Grid:
     return grid
 
 
-def _typed(command: Command, width: int) -> Iterator[Text]:
+def _typed(command: Command, width: int) -> Iterator[Segments]:
     """Yield lines no longer than the width, but for words that are; a backslash ends one."""
     words, indent = _WORD.findall(clean(command.text)), " " * command.indent
     lines = [indent + words[0]] if words else []
@@ -178,7 +178,7 @@ def _typed(command: Command, width: int) -> Iterator[Text]:
             lines.append(f"{indent}  {word}")
         else:
             lines[-1] += f" {word}"
-    yield from (Text(line, no_wrap=True, overflow="ignore") for line in lines)
+    yield from (Segments([Segment(line), Segment.line()]) for line in lines)
 
 
 def _fitted(table: Table, console: Console) -> Iterator[RenderableType]:

@@ -6,7 +6,7 @@ print. It and `format_numbers` stand in `coherence.printable`, where figures hav
 
 import math
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from coherence.checks.check import interpretation_of
 from coherence.printable import UNPRINTABLE, counted, evaluation_name
@@ -103,9 +103,9 @@ def share_with_interval(share: Estimate) -> str:
 
 
 def numbers(result: CheckResult) -> str:
-    """Return an estimate with its interval."""
+    """Return an estimate, with its interval where there is one."""
     value, low, high = format_interval([result.statistic, result.low, result.high])
-    return f"{value} [{low}, {high}]"
+    return value if result.interval is None else f"{value} [{low}, {high}]"
 
 
 def noise_alone(result: CheckResult, scatter: ReportNoise | None) -> str:
@@ -114,13 +114,6 @@ def noise_alone(result: CheckResult, scatter: ReportNoise | None) -> str:
     if not suspect or scatter is None or not scatter.exceeds:
         return ""
     return f"report noise (standard deviation {scatter.sd:.2f} between {scatter.across} of a case)"
-
-
-def interval_heading(results: Iterable[CheckResult]) -> str:
-    """Return "95% interval", or "interval" where the nominal levels differ."""
-    # A user of the Python functions may have asked for other levels.
-    levels = {result.interval.level for result in results if result.interval is not None}
-    return f"{levels.pop():.0%} interval" if len(levels) == 1 else "interval"
 
 
 def evaluation_heading(evaluation: EvaluationReport) -> str:

@@ -173,6 +173,6 @@ def test_power_has_a_line_for_each_signal_through_its_numbers(ax):
         bars = np.array([bar[:, 1] for bar in line.lines[2][0].get_segments()])
         np.testing.assert_allclose(bars, table[["low", "high"]])
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels[-2:] == ["signal .1", "signal .4"]
+    assert labels[-2:] == ["signal 0.1", "signal 0.4"]
     heights = {line.get_ydata()[0] for line in ax.get_lines() if len(line.get_ydata()) == 2}
     assert heights == {0.05, 0.8}

@@ -9,9 +9,10 @@ import pytest
 
 from coherence import CheckResult, Interval, analyze, read_runs
 from coherence.checks.sufficiency_result import Sufficiency
+from coherence.report.document import Command
 from coherence.report.effects import long_table, short_table
 from coherence.report.evaluation import FEW, Variation
-from coherence.report.screen import render_report
+from coherence.report.screen import render_parts, render_report
 from coherence.report.verdicts import VERDICTS
 from coherence.result import Estimate, Family
 from coherence.runs.notes import Code, Note, warning
@@ -91,6 +92,12 @@ def test_the_numbers_are_those_of_the_verdicts(example):
     cells = row_of(text, "hidden share").split("hidden share")[1].strip()
     assert cells.split("  ")[0] == f"{shares[0]}% [{shares[1]}, {shares[2]}]"
     assert cells.endswith("–"), "of an evaluation that cannot tell"
+
+
+def test_a_word_of_a_command_is_never_broken():
+    """Breaks if what is to be pasted is wrapped as sentences are."""
+    word = "--checks=" + "calibration," * 12
+    assert word in render_parts([Command(f"coherence analyze {word} --seed 1")], width=60)
 
 
 def test_no_line_is_wider_than_asked_in_ascii_or_in_colour(example, report):

@@ -31,7 +31,7 @@ from coherence.report.files import (
     render_latex,
     render_markdown,
 )
-from coherence.report.page import render_table
+from coherence.report.page import render_parts as as_html
 from coherence.report.screen import render_parts
 
 NASTY = "a|b & <script>_x_</script> $1$ 50% #2 {y} ~z^ \\end{table} `c` [l](javascript:1)\n\x1b[31m"
@@ -152,7 +152,7 @@ def test_rows_that_are_read_together_have_equal_decimals():
 
 def test_every_form_shows_the_same_texts(table):
     """Breaks if a form writes numbers by itself, loses a footnote, or lets a name be code."""
-    for text in (render_parts([table]), render_table(table), render_markdown(table)):
+    for text in (render_parts([table]), as_html([table]), render_markdown(table)):
         for shown in ("0.30", "0.001 (0.050)", "not run", "mean", "all"):
             assert shown in text
         assert "<script>" not in text.replace(NASTY.split("\n")[0], "") or "<table>" not in text
@@ -165,7 +165,7 @@ def test_headings_among_rows_stand_in_every_form():
     assert f"  a  x\n{heading}\n  b  y" in render_parts([table])
     assert f"| **{heading}**" in render_cells(table)
     assert f"{{}}\\textbf{{{heading}}}" in render_latex(table)
-    assert f'class="question">{heading}<' in render_table(table)
+    assert f'class="question">{heading}<' in as_html([table])
 
 
 def test_reports_stand_side_by_side_and_draw_what_their_results_draw():
