@@ -94,14 +94,9 @@ def test_the_numbers_are_those_of_the_verdicts(example):
     assert cells.endswith("–"), "of an evaluation that cannot tell"
 
 
-def test_a_word_of_a_command_is_never_broken():
-    """Breaks if what is to be pasted is wrapped as sentences are."""
-    word = "--checks=" + "calibration," * 12
-    assert word in render_parts([Command(f"coherence analyze {word} --seed 1")], width=60)
-
-
 def test_no_line_is_wider_than_asked_in_ascii_or_in_colour(example, report):
-    """Breaks if the two columns of "<=" are forgotten."""
+    """Breaks if the two columns of "<=" are forgotten, or a word of a command is broken."""
+    assert (word := "calibration," * 12) in render_parts([Command(f"--checks {word}")], width=60)
     for width in (60, 79, 81, 120):
         options = {"width": width, "color": width == 79, "ascii_only": True}
         text = uncoloured(shown(*example.evaluations, **options))

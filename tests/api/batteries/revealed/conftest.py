@@ -16,15 +16,12 @@ def beliefs(setting, wording, masses, truth, *, beginnings=math.nan, **columns):
     return pd.DataFrame(table | LINKS | {"mass_beginning": beginnings, "shift": 0} | columns)
 
 
-OPTIONS = ("1/4", "1/2", "3/4", "1/8")  # the first is right
-
-
-def stated(setting, masses, *, outcome="1", group="g", source="m", options=OPTIONS):
-    """Four rotations in which every option gets the mass given for it."""
+def stated(setting, masses, *, group="g", source="m"):
+    """Four rotations in which every option gets the mass given for it; the first is right."""
     rows = [
-        (source, "dice", group, setting, outcome, rotation, letter, options[k], k == 0, masses[k])
+        (source, "dice", group, setting, rotation, letter, k == 0, masses[k])
         for rotation in range(4)
         for letter, k in zip("ABCD", [(p - rotation) % 4 for p in range(4)], strict=True)
     ]
-    names = ["source", "scenario", "group", "setting", "outcome", "rotation", "letter", "option"]
+    names = ["source", "scenario", "group", "setting", "rotation", "letter"]
     return pd.DataFrame(rows, columns=[*names, "correct", "mass"])

@@ -50,13 +50,7 @@ def asked():
 def answers():
     rng = np.random.default_rng(1)
     tables = [
-        stated(
-            f"s{n}-{k}",
-            [0] * 4,
-            group=f"group {n}",
-            source=SOURCES[1],
-            options=(1 / (n + 2), 0.9, 0.8, 0.7),
-        )
+        stated(f"s{n}-{k}", [0] * 4, group=f"group {n}", source=SOURCES[1])
         for n in range(2)
         for k in range(2)
     ]
