@@ -21,14 +21,14 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 33_607,
+    "coherence": 33_589,
     "coherence/analysis": 3_613,
     "coherence/batteries": 3_943,
     "coherence/checks": 6_048,
     "coherence/cli": 1_594,
     "coherence/decoding": 994,
-    "coherence/plots": 1_473,
-    "coherence/report": 4_619,
+    "coherence/plots": 1_467,
+    "coherence/report": 4_607,
     "coherence/runs": 5_489,
     "coherence/statistics": 3_914,
     "elicitation": 14_313,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_016,
     "bayesnets": 4_981,
     "benchmarks": 5_933,
-    "tests": 25_845,
+    "tests": 25_838,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* coherence/batteries/*/shown.py "
