@@ -152,13 +152,8 @@ def n_parameters(network: Network) -> int:
 
 def catalog_names(suffix: str) -> tuple[str, ...]:
     """Return the names of the catalogue's files with an ending, without it and in order."""
-    return tuple(
-        sorted(
-            entry.name.removesuffix(suffix)
-            for entry in _FOLDER.iterdir()
-            if entry.name.endswith(suffix)
-        )
-    )
+    names = sorted(entry.name for entry in _FOLDER.iterdir())
+    return tuple(name.removesuffix(suffix) for name in names if name.endswith(suffix))
 
 
 def catalog_text(file_name: str) -> str:

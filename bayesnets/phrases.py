@@ -183,7 +183,8 @@ def positive_state(states: Sequence[str]) -> str | None:
 _HEAD = """\
 # Words of the network {name}. All of them work as they stand; better ones make better questions.
 # A case reads "There is SUBJECT who PHRASE and PHRASE.", a question "What is the probability that
-# they QUESTION?". A second wording is a second phrase in every list, "unobserved" included.
+# they QUESTION?", an answer "LABEL: 0.30"; a name "the categories of their NAME". A second
+# wording is a second phrase in every list, "unobserved" included.
 
 subject = {subject}  # whom descriptions are about
 default_target = {target}  # what is asked about unless --target names another variable
@@ -461,29 +462,18 @@ def format_phrases(words: Phrases, *, network: str) -> str:
             unobserved=_list(words.unobserved),
         )
     ]
-    # Said once, at the first of each: a file of a hundred states is long enough.
-    notes = {
-        "name": 'completes "the categories of their ..."',
-        "positive": "the state whose probability is asked for",
-        "label": "begins a line of an answer",
-    }
     for variable, known in words.variables.items():
         table = f"variables.{_key(variable)}"
         lines.append(f"[{table}]")
-        lines.append(_noted("name", known.name, notes))
-        lines.append(_noted("positive", known.positive, notes))
+        lines.append(f"name = {_text(known.name)}")
+        lines.append(f"positive = {_text(known.positive)}")
         for name, said in known.states.items():
             lines.append(f"[{table}.states.{_key(name)}]")
-            lines.append(_noted("label", said.label, notes))
+            lines.append(f"label = {_text(said.label)}")
             lines.append(f"question = {_text(said.question)}")
             lines.append(f"phrases = {_list(said.phrases)}")
         lines.append("")
     return "\n".join(lines)
-
-
-def _noted(key: str, value: str, notes: dict[str, str]) -> str:
-    entry, note = f"{key} = {_text(value)}", notes.pop(key, None)
-    return f"{entry:<32} # {note}" if note else entry
 
 
 def _text(value: str) -> str:

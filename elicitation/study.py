@@ -79,7 +79,6 @@ KEYS = {
 """Options that each table may hold, beside a name: of all sessions, of a model, of a task."""
 _DRAWN_ONLY = ("reps", "temperature")
 _FILES = ("questions", "phrases", "records")
-_LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,15 +215,7 @@ def _entry(section: str, table: dict[str, Any], file: Path) -> tuple[str, dict[s
         usual = str(table.get("task", table.get("questions")))
         usual = Path(usual).stem if is_file else usual
         usual = f"{usual}:{table['target']}" if "target" in table else usual
-    name = table.get("name", usual)
-    # Blanks around a name cannot be seen in a table, and would part what looks like one model.
-    plain = isinstance(name, str) and name.strip() == name and name and name.isprintable()
-    if not plain or len(name) > _LONGEST_NAME:
-        raise InputError(
-            f"name must be a text of one line, without blanks around it, of at most "
-            f"{_LONGEST_NAME} characters; received {name!r:.200}."
-        )
-    return name, options
+    return str(table.get("name", usual)), options
 
 
 def _beside_the_file(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:

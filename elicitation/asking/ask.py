@@ -360,17 +360,13 @@ def _each_once(
         )
 
 
-class UnreadableError(CoherenceError):
-    """Of many answers none could be read."""
-
-
 def _require_readable(unread: Sequence[Answer], hint: str) -> None:
     """Raise for too many answers of which none could be read; `hint` says what else would help."""
     if len(unread) >= UNREADABLE_LIMIT:
         # Different ones say more than the same three times.
         different = {answer.text: answer for answer in unread}
         shown = [_describe(answer) for answer in [*different.values()][:_SHOWN]]
-        raise UnreadableError(
+        raise CoherenceError(
             f"none of the first {len(unread)} answers can be read, such as {'; '.join(shown)}. "
             f"They are kept. Try {hint}more room for the answer (--max-new-tokens), or another "
             "prompt; --keep-going asks on as before."

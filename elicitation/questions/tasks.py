@@ -22,7 +22,7 @@ from bayesnets.network import Network, as_network
 from bayesnets.phrases import Phrases, load_phrases, plain_phrases, positive_state
 from coherence.errors import InputError, closest, listing, shown, suggestion
 from coherence.runs.columns import FEATURE_PREFIX, TRUTH_KINDS
-from coherence.runs.formats import read_columns, require_frame
+from coherence.runs.formats import read_columns, read_table, require_frame
 
 Truth = Mapping[int, Mapping[str, Mapping[str, float]]]
 """Case -> state of z, in the order in which the question lists them -> ``p_true``, the exact
@@ -245,16 +245,8 @@ def _plain(network: Network, target: str | int | None, positive: str | int | Non
 def _read_records(file: Path) -> pd.DataFrame:
     if file.suffix.lower() not in (".csv", ".parquet"):
         raise InputError(f"records must end in .csv or .parquet; {file} does not.")
-    try:
-        if file.suffix.lower() == ".parquet":
-            return pd.read_parquet(file)
-        # Labels stay labels: "1" is the name of a state, and "NA" may be one.
-        return pd.read_csv(file, dtype=str, keep_default_na=False, na_values=[""])
-    except (OSError, ValueError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"records must be a readable table; {file} is none "
-            f"({str(error).splitlines()[0]}). Check the path."
-        ) from error
+    # Labels stay labels: "1" is the name of a state, and "NA" may be one.
+    return read_table(file).table
 
 
 def features_of(cases: pd.DataFrame) -> list[str]:

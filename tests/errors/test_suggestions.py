@@ -79,7 +79,6 @@ FILES = {
     f'{MODEL}model = "m"\nchat = "yes"\n': "chat must be true or false",
     f'{MODEL}model = "m"\nseed = 1\n': "seed is unknown",
     f'{MODEL}agent = "leaky"\n': "would share the file 'asia--leaky'",
-    f'{MODEL}agent = "noisy"\nname = "a\\nb"\n': "name must be a text of one line",
     f'{MODEL}agent = "noisy"\nname = "x--leaky"\n[[tasks]]\ntask = "heart"\nname = "asia--x"\n': (
         "would share the file 'asia--x--leaky'"
     ),
