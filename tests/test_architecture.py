@@ -31,17 +31,17 @@ BUDGET = {
     "coherence/report": 4_607,
     "coherence/runs": 5_489,
     "coherence/statistics": 3_914,
-    "elicitation": 14_313,
-    "elicitation/asking": 1_283,
+    "elicitation": 14_292,
+    "elicitation/asking": 1_279,
     "elicitation/batteries": 2_193,
     "elicitation/commands": 1_351,
     "elicitation/models": 3_670,
-    "elicitation/questions": 1_522,
+    "elicitation/questions": 1_514,
     "elicitation/spelling": 791,
     "elicitation/training": 1_016,
-    "bayesnets": 4_981,
+    "bayesnets": 4_966,
     "benchmarks": 5_933,
-    "tests": 25_838,
+    "tests": 25_837,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* coherence/batteries/*/shown.py "
