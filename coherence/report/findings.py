@@ -126,7 +126,7 @@ def document_of(
             for part in head(each, page=page, link=f"#{key}", answers=answers.get(key, ""))
         ]
         front += [*effects(evaluations, more)]
-    front = [part for part in front if part != Notes(())]
+    front = [part for part in front if not isinstance(part, Notes) or part.sentences]
     if more:
         return front, []
     if page and many and not alone:
