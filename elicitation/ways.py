@@ -169,7 +169,7 @@ class Said:
 class Forced(Said):
     """An answer drawn from those in the form, or of a model that masks its tokens to it."""
 
-    answers = "forced"
+    answers: AnswerMode = "forced"
 
     def form(self, spec: "QuestionSpec") -> "AnswerForm | None":
         """Return that of the question."""
@@ -193,7 +193,7 @@ class Forced(Said):
         return Parsed(read.value, worst([read.status, status]), mass)
 
 
-class Exact(Said):
+class Exact(Forced):
     """The distribution over the answers in the form."""
 
     answers = "exact"
@@ -209,10 +209,6 @@ class Exact(Said):
                 "answers='exact' draws nothing: reps and temperature must be 1; received "
                 f"{options.reps} and {options.temperature}. Leave them out."
             )
-
-    def form(self, spec: "QuestionSpec") -> "AnswerForm | None":
-        """Return that of the question."""
-        return spec.answer_form
 
     def read(self, spec: "QuestionSpec", answer: "Answer", asked: str, by: WayOptions) -> Parsed:
         """Read the mean and the spread of a belief, the shares of labels, or those of actions."""
@@ -458,7 +454,7 @@ class QuestionSpec:
         return cls(**{**facts, "lines": tuple(facts["lines"])}, way=way)
 
 
-def mass_status(mass: float, min_mass: float = 0.0) -> str:
+def mass_status(mass: float, min_mass: float) -> str:
     """Return the status of what is read off the answers that have a mass."""
     from coherence.decoding.decode import LOW_MASS, OK, UNPARSED
 

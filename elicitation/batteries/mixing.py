@@ -8,7 +8,7 @@ gives them: of the same event, that an answer begins so.
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -74,8 +74,8 @@ def mixing_questions() -> list[MixingQuestion]:
     2 orders).
     """
     questions = [
-        MixingQuestion(name, p, TEXTS[name].format(**numbers(round(100 * p))), answers, outcomes)
-        for name, (numbers, answers, outcomes) in _ASKED.items()
+        MixingQuestion(name, p, TEXTS[name].format(**_numbers(name, round(100 * p))), *said)
+        for name, said in _ASKED.items()
         for p in PARTS[name].probabilities
     ]
     for pair in WORD_PAIRS:
@@ -87,33 +87,24 @@ def mixing_questions() -> list[MixingQuestion]:
     return questions
 
 
-def _chances(percent: int) -> dict[str, object]:
-    return {"p": f"{percent}%", "q": f"{100 - percent}%"}
-
-
-def _three_chances(percent: int) -> dict[str, object]:
-    middle = round(100 * MIDDLE)
-    return {"p": f"{percent}%", "middle": f"{middle}%", "rest": f"{100 - middle - percent}%"}
-
-
-def _reads(percent: int) -> dict[str, object]:
-    return {"a": 10 * percent, "b": 1000 - 10 * percent}
-
-
-def _payoffs(percent: int) -> dict[str, object]:
-    return {"a": percent, "b": 100 - percent}
+def _numbers(name: str, percent: int) -> dict[str, object]:
+    """Return all numbers that the text of a part may have, by the percent of `p`."""
+    middle, unit = round(100 * MIDDLE), 10 if name == "reads" else 1
+    chances = {"p": percent, "q": 100 - percent, "middle": middle, "rest": 100 - middle - percent}
+    amounts = {"a": unit * percent, "b": unit * (100 - percent)}
+    return {**{key: f"{chance}%" for key, chance in chances.items()}, **amounts}
 
 
 _LINES = tuple("Flip 1: {}\nFlip 2: {}".format(*pair.split()) for pair in FLIPS)
-_ASKED: dict[str, tuple[Callable[[int], dict[str, object]], tuple[str, ...], tuple[str, ...]]] = {
-    "flip": (_chances, ("0", "1"), ("0", "1")),
-    "two_flips": (_chances, _LINES, FLIPS),
-    "three_outcomes": (_three_chances, ("0", "1", "2"), ("0", "1", "2")),
-    "reads": (_reads, ("A", "B"), ("A", "B")),
-    "pennies": (_payoffs, ("Heads", "Tails"), PARTS["pennies"].outcomes),
-    "positioning": (_payoffs, ("Luxury", "Affordable"), PARTS["positioning"].outcomes),
+_ASKED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "flip": (("0", "1"), ("0", "1")),
+    "two_flips": (_LINES, FLIPS),
+    "three_outcomes": (("0", "1", "2"), ("0", "1", "2")),
+    "reads": (("A", "B"), ("A", "B")),
+    "pennies": (("Heads", "Tails"), PARTS["pennies"].outcomes),
+    "positioning": (("Luxury", "Affordable"), PARTS["positioning"].outcomes),
 }
-"""By part, the numbers in its text by the percent of `p`, readable answers, and what they mean."""
+"""By part, readable answers, and what they mean."""
 
 
 def read_mixing_answer(

@@ -154,7 +154,11 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     """
     cases = require_frame(cases, "cases")
     templates = design.templates or NETWORK_PROMPTS
-    _check_cases(cases, iterated=design.iterated)
+    if design.iterated and "z" not in cases.columns:
+        raise InputError(
+            f"cases must have a column 'z', as those of sample_cases; found: "
+            f"{listing(cases.columns)}. Draw them with task.cases(n), or pass iterated=False."
+        )
     once: list[_OfCase] = []
     yes_no = design.belief_way.how.asks_yes_no
     for case in cells_of(cases):
@@ -339,12 +343,3 @@ def _settled(text: str, spec: QuestionSpec, number: int, design: Design) -> Ques
 def reference_of(prompts: Sequence[str]) -> str:
     """Return the variant that actions are set beside: "standard" if it is there, or the first."""
     return REFERENCE if REFERENCE in prompts else prompts[0]
-
-
-def _check_cases(cases: pd.DataFrame, *, iterated: bool) -> None:
-    """Raise `InputError` where it is unknown what the questions of the law are about."""
-    if iterated and "z" not in cases.columns:
-        raise InputError(
-            f"cases must have a column 'z', as those of sample_cases; found: "
-            f"{listing(cases.columns)}. Draw them with task.cases(n), or pass iterated=False."
-        )

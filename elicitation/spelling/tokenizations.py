@@ -38,11 +38,6 @@ class Vocabulary:
     # unused ids
     spelling: Sequence[bytes | None]
 
-    @property
-    def size(self) -> int:
-        """Number of token ids."""
-        return len(self.spelling)
-
     @cached_property
     def order(self) -> NDArray[np.int64]:
         """Token ids in the order of their bytes, those without text last."""
@@ -79,7 +74,7 @@ class Vocabulary:
     @property
     def ending(self) -> tuple[int, int]:
         """The places in `order` of the tokens without text, which end the answer."""
-        return len(self._sorted_texts), self.size
+        return len(self._sorted_texts), len(self.spelling)
 
     @classmethod
     def of(cls, tokenizer: Any, size: int) -> "Vocabulary":
@@ -247,7 +242,8 @@ def _deciding(
             if other.startswith(tail) and other != tail
         ]
         forbidden = [other[len(tail) :] for other in spelling.forbidden if other.startswith(tail)]
-        whole = (0, vocabulary.size)  # tokens without text are among these: the answer ends here
+        # Tokens without text are among these: the answer ends here.
+        whole = (0, len(vocabulary.spelling))
     if spelling.ends:
         ends = [missing + end[len(tail) :] for end in spelling.ends if end.startswith(tail)]
         spans = [vocabulary.beginning(end) for end in ends]
