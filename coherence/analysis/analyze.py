@@ -257,6 +257,21 @@ def _persons(evaluation: EvaluationRows, checks: Sequence[Check], published: boo
     return notes
 
 
+def _never_acts(evaluation: EvaluationRows) -> Iterator[Note]:
+    """Say where no row chooses the action that stakes: it may be none, or misspelt."""
+    rows = evaluation.rows
+    if "acts" not in rows or "action" not in rows or evaluation.policies:
+        return
+    chosen = rows["action"].dropna().astype(str).unique()
+    label = rows["acts"].dropna().astype(str)
+    if len(chosen) and len(label) and label.iloc[0] not in chosen:
+        yield warning(
+            Code.UNNAMED_STAKES,
+            f"no row chooses {label.iloc[0]!r}, so it is taken never to act: all its choices are "
+            f"{listing([*map(repr, chosen)], 2)} (--acts names the one that stakes).",
+        )
+
+
 def plan_evaluation(
     evaluation: EvaluationRows,
     names: Sequence[str],
@@ -284,6 +299,7 @@ def plan_evaluation(
     notes = [
         *_persons(evaluation, there, published),
         *_left_out(evaluation, there),
+        *_never_acts(evaluation),
         *(_not_run(reason, of_reason) for reason, of_reason in lacks.items()),
         *_states(evaluation),
         *(() if published else _exact_state(evaluation, there)),

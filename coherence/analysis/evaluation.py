@@ -6,7 +6,7 @@ column names; checks get arrays (`coherence.statistics.evaluation.EvaluationData
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -388,7 +388,7 @@ def persons_of(runs: Runs) -> str:
     """Return the column that may say who judged a case that others judged too; empty for none."""
     if "person" in runs.names:
         return ""
-    found = (name for name, _ in _within_cases(runs, "person"))
+    found = (name for name, _ in _within_cases(runs, _called(runs, "person")))
     return next((name for name in found if _judges(runs.table["context"], runs.table[name])), "")
 
 
@@ -406,12 +406,12 @@ def _called(runs: Runs, role: str) -> list[str]:
     return [name for name in runs.unused_labels if named.search(str(name))]
 
 
-def _within_cases(runs: Runs, role: str) -> Iterator[tuple[str, int]]:
-    """Yield such columns of which one case has several values, with how many at most."""
+def _within_cases(runs: Runs, names: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Yield the columns of which one case has several values, with how many at most."""
     if "context" not in runs.names:
         return
     keys = [name for name in (*EVALUATION, "context") if name in runs.names]
-    for name in _called(runs, role):
+    for name in names:
         most = int(runs.table.groupby(keys, observed=True)[name].nunique().max())
         if most > 1:
             yield name, most
@@ -419,7 +419,7 @@ def _within_cases(runs: Runs, role: str) -> Iterator[tuple[str, int]]:
 
 def _models(runs: Runs) -> Iterator[Note]:
     if "model" not in runs.names:
-        for name, most in _within_cases(runs, "model"):
+        for name, most in _within_cases(runs, _called(runs, "model")):
             text = (
                 f"{name} has {most} values in one case, and nothing reads it: if it names "
                 f"models, they were pooled. Name it ({typed_option('--model-column', name)}, in "
@@ -436,6 +436,19 @@ def _persons(runs: Runs) -> Iterator[Note]:
             "each is compared at the own belief."
         )
         yield Note(Code.POOLED_PERSONS, text, Level.WARNING)
+    elif not {"person", "rep"} & set(runs.names):
+        # Files call it as they like, in any language: it is known by how it crosses the cases.
+        said = {name for role in CALLED for name in _called(runs, role)}
+        for name, _ in _within_cases(runs, [n for n in runs.unused_labels if n not in said]):
+            if _judges(runs.table["context"], runs.table[name]):
+                text = (
+                    f"{name} differs within cases, nothing reads it, and its rows were taken as "
+                    "repetitions. Say what it names: who judged (--person), models "
+                    f"(--model-column), wordings (--prompt) or repetitions (--rep), such as "
+                    f"{typed_option('--person', name)}."
+                )
+                yield Note(Code.POOLED_PERSONS, text, Level.WARNING)
+                return
 
 
 def _turns(runs: Runs) -> Iterator[Note]:
@@ -443,7 +456,7 @@ def _turns(runs: Runs) -> Iterator[Note]:
     if {"rep", "person"} & set(runs.names) or not {"action", "context"} <= set(runs.names):
         return
     keys = [name for name in (*EVALUATION, "context", "prompt") if name in runs.names]
-    for name, most in _within_cases(runs, "rep"):
+    for name, most in _within_cases(runs, _called(runs, "rep")):
         if not runs.table.duplicated([*keys, name]).any():
             last = label_condition(name, [runs.table[name].iloc[-1]], left_out=False)
             kept = typed_option("--where", last)

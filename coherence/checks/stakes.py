@@ -304,8 +304,9 @@ def _stakes(loss: ArrayLike, gain: ArrayLike | None) -> Floats:
 def _acting(action: Any, acts: Any, n: int) -> Floats:
     """Return the share that acts in each row; NaN where no choice was made."""
     labels, shares = threshold.shares_of(action, n)
-    require(
-        len({*labels, str(acts)}) <= 2,
+    alike = {label.strip().casefold() for label in labels} & {str(acts).strip().casefold()}
+    require(  # an agent that never acts chose the other alone, but never another spelling
+        len({*labels, str(acts)}) <= 2 and (str(acts) in labels or not alike),
         f"acts must be one of two actions; received {acts!r}, and actions are "
         f"{', '.join(map(repr, labels[:6]))}. Name the one that stakes, and leave out rows with a "
         "third.",
