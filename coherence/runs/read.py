@@ -74,6 +74,7 @@ _TRUTH = {label: at for pair in KNOWN_PAIRS for at, label in enumerate(pair)}
 _FEWEST_IDS, _MOST_IDS = 6, 100  # for a note on ids in several sessions, and that are looked at
 _BETWEEN = re.compile("[^0-9A-Za-z]")  # words of a name
 _MOST_OPTIONS = 20  # that a question has
+_MOST_LABELS, _TIMES_EACH = 10, 5  # of a closed list of right labels, and rows of each on average
 
 
 def named_parts(table: pd.DataFrame, reading: Reading) -> dict[str, list[str]]:
@@ -363,6 +364,18 @@ def with_right_or_wrong(
             f"prediction and gold must name labels alike; {prediction!r} holds {first}, {gold!r} "
             f"holds {second}, and no prediction is right. Write both in one way."
         )
+    # Right labels that are a short list: free answers are often wrong in words of their own.
+    if 1 < n_possible <= _MOST_LABELS and n_known >= _TIMES_EACH * n_possible:
+        counts = both[0][known & ~forms[0].isin({*possible})].value_counts()
+        if len(counts):
+            held = listing((f"{each!r} ({counted(n, 'row')})" for each, n in counts.items()), 4)
+            left_out = typed_option("--where", label_condition(prediction, list(counts.index)))
+            text = (
+                f"{counted(int(counts.sum()), 'prediction')} of {n_known} can never be right, for "
+                f"{gold!r} has no such label, and count as wrong: {held}. Where such a label is no "
+                f"answer, leave these rows out: {left_out}."
+            )
+            found.note(Code.PREDICTIONS, text, Level.WARNING)
     right = (forms[0] == forms[1]).astype(object).where(known, None)
     table = table.drop(columns=[name for name in pair if name not in used])
     text = (

@@ -46,6 +46,13 @@ def test_only_what_knows_persons_is_run_and_the_rest_is_named_once():
     assert {result.check.partition(":")[0] for result in published} == {"calibration"}
 
 
+@pytest.mark.parametrize(("named", "said"), [({}, True), ({"rep": "Runde"}, False)])
+def test_a_column_that_crosses_the_cases_is_asked_for_in_any_language(named, said):
+    rows = table().rename(columns={"who": "Runde" if named else "Teilnehmer"})
+    report = analyze(rows, columns=NAMES | named, checks=["calibration"], rng=1)
+    assert ("such as --person Teilnehmer." in " ".join(str(report).split())) == said
+
+
 def test_models_are_compared_on_what_knows_persons():
     rows = pd.concat([table().assign(model=model) for model in "ab"], ignore_index=True)
     rows.loc[rows["model"] == "b", "does"] = rows["came"]

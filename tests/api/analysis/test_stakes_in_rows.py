@@ -146,6 +146,14 @@ def test_what_is_missing_of_a_stake_is_named_with_its_option(columns, acts, mess
         coherence.analyze(penalties(), columns=named, acts=acts, rng=1)
 
 
+def test_an_action_that_no_row_chooses_is_said_and_another_spelling_refused():
+    always = penalties().assign(decision="ANSWER")
+    with pytest.raises(coherence.CoherenceError, match="received 'answer', and actions are 'ANS"):
+        coherence.analyze(always, columns=NAMED, acts="answer", rng=1)
+    report = coherence.analyze(always, columns=NAMED, acts="PASS", checks=["stakes"], rng=1)
+    assert "no row chooses 'PASS', so it is taken never to act" in " ".join(str(report).split())
+
+
 def test_stakes_come_back_from_a_file_and_foreign_columns_are_left_alone(tmp_path):
     runs = coherence.read_runs(penalties(), columns=NAMED, acts="ANSWER")
     coherence.write_runs(runs, tmp_path / "runs.csv")
