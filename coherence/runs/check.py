@@ -319,7 +319,8 @@ def _case_errors(runs: Runs, found: Findings) -> _Errors:
         yield (
             f"{named.plain('person')} must name several persons in some context, who share its "
             f"state; each of {contexts.ngroups} contexts has one. Where they share cases, name "
-            f"these: --context NAME; else {who} if rows of a person depend on each other."
+            f"these: --context NAME; else leave it out, or {who} if rows of a person depend on "
+            "each other."
         )
     key = [name for name in KEY if name in names and name not in runs.unused_columns]
     if "rep" in names and (twice := table.duplicated(key, keep=False).to_numpy()).any():

@@ -96,10 +96,7 @@ def require_frame(runs: Any, name: str = "runs") -> pd.DataFrame:
 
 
 def read_table(path: str | os.PathLike[str], reading: Reading | None = None) -> FileTable:
-    """Read a table with the columns of its file.
-
-    Without a `reading` there are no options that an error could propose.
-    """
+    """Read a table with the columns of its file; without a `reading` errors propose no options."""
     source = require_path(path)
     if not source.exists():
         beside = source.parent.iterdir() if source.parent.is_dir() else ()
@@ -531,18 +528,22 @@ def _read_statistics(path: Path) -> FileTable:
     return FileTable(table, labelled=labelled)
 
 
+_IN_LINE = re.compile(rb't="inlineStr"><is><t(?: [^>]*)?>([^<]*)</t></is>')  # slow to read
 _CELL_MARKS = (b"<f", b"mergeCell ", b't="e"', b"t='e'", b'hidden="', b"hidden='")
 
 
 def _read_workbook(path: Path, reading: Reading | None) -> FileTable:
     """Read the sheet that holds cells, or the one that is named."""
     openpyxl = _package("openpyxl", path)
-    data = read_bytes(path)
-    with zipfile.ZipFile(io.BytesIO(data)) as packed:
-        parts = [packed.read(n) for n in packed.namelist() if n.startswith("xl/worksheets/")]
+    data = io.BytesIO()
+    packed = zipfile.ZipFile(io.BytesIO(read_bytes(path)))
+    with packed, zipfile.ZipFile(data, "w") as unpacked:
+        for part in packed.namelist():
+            unpacked.writestr(part, _IN_LINE.sub(rb't="str"><v>\1</v>', packed.read(part)))
+        parts = [unpacked.read(n) for n in packed.namelist() if n.startswith("xl/worksheets/")]
     # Values alone are read in half of the time.
     plain = not any(mark in part for part in parts for mark in _CELL_MARKS)
-    book = openpyxl.load_workbook(io.BytesIO(data), data_only=True, read_only=plain)
+    book = openpyxl.load_workbook(data, data_only=True, read_only=plain)
     for sheet in book.worksheets if plain else ():
         sheet.reset_dimensions()  # some programs write wrong ones
     cells = {sheet.title: [[*row] for row in sheet.values] for sheet in book.worksheets}
@@ -556,7 +557,7 @@ def _read_workbook(path: Path, reading: Reading | None) -> FileTable:
             f"{listing(map(repr, filled)) or 'none'}{typed}."
         )
     if any(b"<f" in part for part in parts):
-        _require_values(path, book[name], openpyxl.load_workbook(io.BytesIO(data))[name])
+        _require_values(path, book[name], openpyxl.load_workbook(data)[name])
     notes = [] if plain else _mark(cells[name], book[name])
     rows = [row for row in cells[name] if _holds_cells(row)]
     columns = [[None if c == "" else c for c in column] for column in zip_longest(*rows)]

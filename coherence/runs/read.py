@@ -91,10 +91,7 @@ def named_parts(table: pd.DataFrame, reading: Reading) -> dict[str, list[str]]:
 def with_roles(
     table: pd.DataFrame, parts: Mapping[str, list[str]], found: Findings
 ) -> pd.DataFrame:
-    """Give columns their names in the runs table, and make those that are made of others.
-
-    `parts` of columns that the user named need not all be there.
-    """
+    """Give columns their names in the runs table; `parts` are what the user named, there or not."""
     reading, cells = found.reading, table
     pair = [parts[name][0] for name in COMPARED if name in parts]
     there = {name: of for name, of in parts.items() if name not in COMPARED and {*of} <= {*table}}
