@@ -324,7 +324,7 @@ class Arranged:
     """Two states along the belief, with what difference sequences leave of them and of actions."""
 
     contexts: Contexts
-    line: sequences.Line
+    line: Contexts
     # what of the actions is compared with the state, shape (n, n_scores): the score of the test
     # where beliefs give a direction, actions, and of three and more what predicts the state
     scores: Floats
@@ -382,9 +382,9 @@ def _arranged(
     layout = sequences.layout_of(line.belief, line.group)
     if few := sequences.too_few_neighbours(layout):
         return partial(undefined, reason=few, lack=Lack.CASES)
-    left, of_products, averages = sequences.part_left(layout, line, line.state)
-    resolved = min(RESOLVED, 0.1 * float(line.state.std()))
-    if line.exact and np.sqrt((left**2).mean()) < resolved:
+    left, of_products, averages = sequences.part_left(layout, line, line.truth)
+    resolved = min(RESOLVED, 0.1 * float(line.truth.std()))
+    if line.exact is not None and np.sqrt((left**2).mean()) < resolved:
         group = "" if line.group is None else " in its group"
         return partial(undefined, reason=POSTERIOR_SETTLED.format(group=group), lack=Lack.OPEN)
     scores, directed, shown, knowing = _scores(line)
@@ -392,21 +392,21 @@ def _arranged(
     if directed and not np.sqrt((freed[0][0] ** 2).mean()) > ROUNDING:
         return partial(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settled=True)
     spread = partial(sequences.mean_squared_difference, layout, line.belief)
-    kept, whole = spread(left), spread(line.state)
+    kept, whole = spread(left), spread(line.truth)
     if whole <= sequences.NOTHING:
         return partial(undefined, reason=ALIKE, lack=Lack.OPEN)
-    if not line.exact and kept <= sequences.NOTHING:  # of mean beliefs; those of rows may overlap
+    if line.exact is None and kept <= sequences.NOTHING:  # of means; rows may overlap
         return partial(undefined, reason=SEPARATED, lack=Lack.OPEN)
     # Of the toss's variance the fit takes what it takes of products.
-    toss = line.state * (1 - line.state) if line.exact else np.zeros(len(line.state))
+    toss = np.zeros(len(left)) if line.exact is None else line.exact * (1 - line.exact)
     scales = [1 / of_products / of_score for _, of_score, _ in freed]
     if line.group is not None and not _small_groups(line):  # neighbours in them lie apart in belief
         of_products = sequences.kept_of_products(averages, averages)
         whole = kept / of_products
         scales = [1 / sequences.kept_of_products(averages, of_score) for _, _, of_score in freed]
     part = (kept + of_products * float(toss.mean())) / (whole + float(toss.mean()))
-    foretold = line.state - left
-    if not line.exact:
+    foretold = line.truth - left
+    if line.exact is None:
         # A block of the isotonic fit whose states are all alike leaves some doubt: half a case of
         # each state is added.
         _, block, size = np.unique(foretold, return_inverse=True, return_counts=True)
@@ -419,18 +419,18 @@ def _arranged(
         line.belief,
         left,
         np.stack(scaled, axis=1),
-        chance=of_products * toss if line.exact else None,
+        chance=None if line.exact is None else of_products * toss,
         weight=weight,
         n_turned=1 if directed else 0,
         gathered=(shown, knowing),
     )
     sums = sequences.product_sums(layout, values, n_draws=n_draws, rng=rng)
-    allowed, n_untold = allowed_for(data, contexts, line, scores, part)
+    allowed, n_untold = allowed_for(data, line, scores, part)
     found = line, scores, directed, shown, knowing, sums, part, foretold, weight, allowed, n_untold
     return Arranged(contexts, *found, level)
 
 
-def _small_groups(line: sequences.Line) -> bool:
+def _small_groups(line: Contexts) -> bool:
     """Tell whether too many contexts are in groups too small to show curves of their own."""
     if line.group is None:
         return False
@@ -468,9 +468,8 @@ def _tested_by_products(
     estimate, low, high = (float(details[name][at]) for name in ("estimate", "low", "high"))
     added = sums.added[:, 0] - estimate * sums.added[:, -1]
     size = math.sqrt(float((added**2).sum()))
-    contributions = np.empty(len(added))
     # Of the size that products show, so that differences between models have that error.
-    contributions[line.order] = added * (sums.error(found.shown) / size if size > 0 else 0.0)
+    contributions = added * (sums.error(found.shown) / size if size > 0 else 0.0)
     no_interval = ""
     if contexts.exact is None:
         shares = (contexts.share[contexts.state == state] for state in (0, 1))
@@ -501,13 +500,13 @@ def _tested_by_products(
         ),
         fitted=shares_along(line, contexts, data.actions),
         # What is left out adds nothing.
-        contributions=by_context(contributions, contexts, data).reindex(
+        contributions=by_context(contributions, line, data).reindex(
             pd.Index(list(data.contexts), tupleize_cols=False), fill_value=0.0
         ),
     )
 
 
-def _scores(line: sequences.Line) -> tuple[Floats, bool, int, int]:
+def _scores(line: Contexts) -> tuple[Floats, bool, int, int]:
     """Return `scores`, `directed`, `shown` and `knowing` of what is arranged."""
     centred, n_actions = line.belief - line.belief.mean(), line.share.shape[1]
     if np.abs(centred).max() < 1e-9:  # one belief throughout: the most frequent action is shown
@@ -519,11 +518,11 @@ def _scores(line: sequences.Line) -> tuple[Floats, bool, int, int]:
     if n_actions < 3:
         return columns, True, rises, rises
     # The state as actions predict it linearly, each context from the others of other folds.
-    score, fold = np.zeros(len(line.state)), np.arange(len(line.state)) % FOLDS
+    score, fold = np.zeros(len(line.truth)), np.arange(len(line.truth)) % FOLDS
     for held in range(FOLDS):  # contexts are in the order of what they hold
         rest = fold != held
         centre = line.share[rest].mean(axis=0)
-        rise = line.state[rest] - line.state[rest].mean()
+        rise = line.truth[rest] - line.truth[rest].mean()
         weights = np.linalg.lstsq(line.share[rest] - centre, rise)[0]
         score[~rest] = (line.share[~rest] - centre) @ weights
     return np.column_stack([columns, score]), True, rises, n_actions + 1
@@ -602,7 +601,7 @@ def _hidden_share(found: Arranged, level: float) -> Estimate:
             # Of one total with random orders of equal beliefs; scaled to its expectation.
             added / scale * (sums.observed[column] / total if total else 1.0),
             found.scores[:, column],
-            line.state,
+            line.truth,
             line.group,
             level,
         )

@@ -13,7 +13,7 @@ from coherence.statistics import report_noise
 from coherence.statistics.evaluation import EvaluationData, one_dimensional
 from coherence.statistics.permutation import Contexts
 from coherence.statistics.resample import less_means
-from coherence.statistics.sequences import NOTHING, Line, monotone_fit
+from coherence.statistics.sequences import NOTHING, monotone_fit
 
 NEIGHBOURS = 31  # contexts over which the variance of reports is pooled
 NEAR = 30  # contexts of the least window in which a slope is taken
@@ -24,7 +24,7 @@ FEWEST_NEAR = 20  # contexts of which it can be said that reports do not tell th
 
 
 def allowed_for(
-    data: EvaluationData, contexts: Contexts, line: Line, scores: Floats, part: float
+    data: EvaluationData, line: Contexts, scores: Floats, part: float
 ) -> tuple[Floats, int]:
     """Return the mean product of state and each score that reports may leave unsaid, by context.
 
@@ -39,16 +39,16 @@ def allowed_for(
     group = np.unique(np.zeros(n) if line.group is None else line.group, return_inverse=True)[1]
     along, *columns = (
         x - x.mean() if line.group is None else less_means(x, group.ravel())
-        for x in (line.belief, line.state, *scores.T)
+        for x in (line.belief, line.truth, *scores.T)
     )
     freed, spread = np.column_stack(columns), float(along @ along)
     slopes = along @ freed / spread if spread > NOTHING else 0.0 * freed[0]
-    kept = belief[np.isin(data.context, contexts.order)]
+    kept = belief[np.isin(data.context, line.order)]
     rounding = part * rounding_bound(kept, n) * slopes[0] * slopes[1:]
     steep = part * rises_within_values(line.belief, freed)
     rounding = np.where(np.abs(steep) > np.abs(rounding), steep, rounding)
-    order, within = contexts.order[line.order], report_noise.squares_within(belief, data.context)
-    squares, rows = (values[order] for values in within)
+    within = report_noise.squares_within(belief, data.context)
+    squares, rows = (values[line.order] for values in within)
     share = report_noise.copied(belief, data.context)
     noise = noise_of_means(0 * squares if data.computed else squares, rows, share)
     around = local_slopes(line.belief, along, freed, noise)

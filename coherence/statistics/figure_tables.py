@@ -24,7 +24,7 @@ from coherence.statistics.mean_interval import mean_interval
 from coherence.statistics.permutation import Contexts, contexts_of
 from coherence.statistics.report_noise import in_round_numbers, outside_heaps
 from coherence.statistics.resample import context_means
-from coherence.statistics.sequences import Line, beyond_belief, in_canonical_direction
+from coherence.statistics.sequences import beyond_belief, in_canonical_direction
 from coherence.statistics.shares import context_shares
 
 EXACT, STATE = "exact posterior", "state"
@@ -325,12 +325,13 @@ def sides_of(left: Floats, state: Floats, *, exact: bool) -> Codes:
     return np.where(np.abs(left) > FORETOLD, left > 0, -1).astype(np.int64)
 
 
-def shares_along(line: Line, contexts: Contexts, actions: Sequence[Any]) -> pd.DataFrame:
+def shares_along(line: Contexts, contexts: Contexts, actions: Sequence[Any]) -> pd.DataFrame:
     """Tabulate `shares_by_side` of contexts along their belief."""
-    state = beyond_belief(line, line.state)[0]
+    state = beyond_belief(line, line.truth)[0]
     left = np.stack([beyond_belief(line, column)[0] for column in line.share.T], axis=1)
-    belief, share = contexts.belief[line.order], contexts.share[line.order]
-    side = sides_of(state, line.state, exact=line.exact)
+    at = pd.Index(contexts.order).get_indexer(line.order)
+    belief, share = contexts.belief[at], contexts.share[at]
+    side = sides_of(state, line.truth, exact=line.exact is not None)
     if not np.array_equal(belief, line.belief):  # the line is that of the other state
         left, side = -left, np.where(side < 0, side, 1 - side)
     return shares_by_side(belief, share, left, side, np.arange(len(side)), actions)

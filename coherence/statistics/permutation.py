@@ -48,8 +48,13 @@ class Contexts:
     rows: Codes  # shape (n_contexts,): repetitions
     exact: Floats | None = None  # shape (n_contexts,): exact posterior of the second state
 
-    def subset(self, kept: NDArray[np.bool_]) -> "Contexts":
-        """Return some of the contexts."""
+    @property
+    def truth(self) -> Floats:
+        """The exact posterior where it is given, else the realised state of two, 0 or 1."""
+        return self.state.astype(np.float64) if self.exact is None else self.exact
+
+    def subset(self, kept: NDArray[Any]) -> "Contexts":
+        """Return some of the contexts, or all in this order."""
         parts: dict[str, Any] = {
             name: None if x is None else x[kept] for name, x in vars(self).items()
         }

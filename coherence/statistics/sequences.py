@@ -12,7 +12,7 @@ belief but for a smooth part.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -272,47 +272,28 @@ def too_few_neighbours(layout: Layout) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Line:
-    """Contexts along the belief, in the direction that sorts first."""
-
-    belief: Floats  # shape (n,)
-    state: Floats  # shape (n,): exact posterior, or 0 and 1, of the state that `belief` is in
-    share: Floats  # shape (n, n_actions): of actions; with the other sign where the state is turned
-    group: Codes | None
-    order: Codes  # shape (n,): place among the contexts that this was made of
-    exact: bool  # whether the state is the exact posterior
-
-
-def in_canonical_direction(contexts: Contexts) -> Line:
-    """Lay contexts out, by the belief in the other state where that one sorts first.
+def in_canonical_direction(contexts: Contexts) -> Contexts:
+    """Lay contexts out along the belief, in the other state where that one sorts first.
 
     A belief in the state or in its absence is then the same data to every random draw; products of
-    state and actions keep their sign.
+    state and actions keep their sign, as shares have the other one where the state is turned.
     """
-    exact = contexts.exact is not None
-    state = contexts.state.astype(np.float64) if contexts.exact is None else contexts.exact
     group = contexts.group
     if group is not None and not np.ptp(group):
         group = None  # one group says nothing
-    belief, reversed_belief = contexts.belief, np.round(1 - contexts.belief, 9)
-    levels, other = np.sort(as_levels(belief)), np.sort(as_levels(reversed_belief))
+    reversed_belief = np.round(1 - contexts.belief, 9)
+    levels, other = np.sort(as_levels(contexts.belief)), np.sort(as_levels(reversed_belief))
     differs = np.flatnonzero(levels != other)
-    straight = not differs.size or bool(levels[differs[0]] < other[differs[0]])
-    if not straight:
-        belief, state = reversed_belief, np.round(1 - state, 9)
+    line = replace(contexts, group=group)
+    if differs.size and levels[differs[0]] > other[differs[0]]:
+        exact = None if contexts.exact is None else np.round(1 - contexts.exact, 9)
+        turned: Any = {"state": 1 - contexts.state, "exact": exact, "share": -contexts.share}
+        line = replace(line, belief=reversed_belief, **turned)
     # Contexts come sorted by belief and then by actions; those alike in both go by the state.
     differ = np.any(np.diff(contexts.share, axis=0, prepend=np.nan) != 0, axis=1)
     differ |= np.diff(contexts.belief, prepend=np.nan) != 0
-    order = np.lexsort((as_levels(state), np.cumsum(differ), as_levels(belief)))
-    return Line(
-        belief[order],
-        state[order],
-        contexts.share[order] if straight else -contexts.share[order],
-        None if group is None else group[order],
-        order,
-        exact,
-    )
+    keys = as_levels(line.truth), np.cumsum(differ), as_levels(line.belief)
+    return line.subset(np.lexsort(keys))
 
 
 Averages = tuple[tuple[float, Codes], ...]
@@ -342,7 +323,7 @@ def _overlap(one: Codes, other: Codes) -> float:
     return float((number**2 / (size[first] * of_other[second])).sum())
 
 
-def beyond_belief(line: Line, values: Floats) -> tuple[Floats, Averages]:
+def beyond_belief(line: Contexts, values: Floats) -> tuple[Floats, Averages]:
     """Return what the belief leaves of values, shape (n,), and what it takes out.
 
     The belief foretells them by isotonic regression (Dimitriadis, Gneiting and Jordan 2021), in
@@ -403,7 +384,7 @@ def mean_squared_difference(layout: Layout, belief: Floats, values: Floats) -> f
     return float(np.mean(both)) / len(layout.window)
 
 
-def part_left(layout: Layout, line: Line, values: Floats) -> tuple[Floats, float, Averages]:
+def part_left(layout: Layout, line: Contexts, values: Floats) -> tuple[Floats, float, Averages]:
     """Return what the belief leaves of values, which part of products with their noise, and how.
 
     A fit takes twice of squares what it takes of products.

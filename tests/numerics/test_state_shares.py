@@ -6,7 +6,8 @@ import pytest
 
 from coherence import simulate, sufficiency_test
 from coherence.statistics.figure_tables import CONTEXTS_PER_SIDE, shares_by_side, sides_of
-from coherence.statistics.sequences import Line, beyond_belief, kept_of_products
+from coherence.statistics.permutation import Contexts
+from coherence.statistics.sequences import beyond_belief, kept_of_products
 
 
 def shares_of(rows, **changes):
@@ -103,7 +104,8 @@ def test_what_fits_keep_of_products_is_the_trace_of_what_they_leave():
     rng = np.random.default_rng(4)
     group, belief = np.repeat(np.arange(6), [12, 9, 8, 5, 3, 12]), rng.random(49)
     columns = belief[:, None] * [3, 1] + rng.normal(size=(49, 2)) + group[:, None]
-    line = Line(belief, columns[:, 0], columns, group, np.arange(49), True)
+    numbers = np.arange(49)
+    line = Contexts(belief, columns, 0 * numbers, group, numbers, 1 + 0 * numbers)
     averages = [beyond_belief(line, column)[1] for column in columns.T]
     matrices = []
     for of in averages:
