@@ -342,7 +342,7 @@ class Arranged:
     @property
     def n_actions(self) -> int:
         """Number of actions."""
-        return self.line.share.shape[1]
+        return int(self.line.share.shape[1])
 
     @property
     def first(self) -> int:

@@ -469,7 +469,7 @@ def _estimated(
         reason = FEW.format(n=changed, fewest=FEWEST_CHANGED)
     elif (ends := _fieller(*(fit := logit(*weighed, ridge=RIDGE)), clusters)) is None:
         reason = STILL
-    elif kept > RELIABLE and (misfit := _misfit(fit[0], *weighed, clusters, to)):
+    elif kept > RELIABLE and (misfit := _misfit(fit[0], *weighed, clusters=clusters, to=to)):
         return result(reason=misfit)
     else:
         # Of the belief behind reports, and of the report itself: either may be acted on.

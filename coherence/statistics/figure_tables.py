@@ -329,7 +329,7 @@ def shares_along(line: Contexts, contexts: Contexts, actions: Sequence[Any]) -> 
     """Tabulate `shares_by_side` of contexts along their belief."""
     state = beyond_belief(line, line.truth)[0]
     left = np.stack([beyond_belief(line, column)[0] for column in line.share.T], axis=1)
-    at = pd.Index(contexts.order).get_indexer(line.order)
+    at = pd.Index(contexts.order).get_indexer(pd.Index(line.order))
     belief, share = contexts.belief[at], contexts.share[at]
     side = sides_of(state, line.truth, exact=line.exact is not None)
     if not np.array_equal(belief, line.belief):  # the line is that of the other state
