@@ -469,7 +469,7 @@ def _estimated(
         reason = FEW.format(n=changed, fewest=FEWEST_CHANGED)
     elif (ends := _fieller(*(fit := logit(*weighed, ridge=RIDGE)), clusters)) is None:
         reason = STILL
-    elif kept > RELIABLE and (misfit := _misfit(fit[0], *weighed, clusters=clusters, to=to)):
+    elif kept > RELIABLE and (misfit := _misfit(fit[0], weighed, clusters, to)):
         return result(reason=misfit)
     else:
         # Of the belief behind reports, and of the report itself: either may be acted on.
@@ -516,13 +516,14 @@ def _fieller(
 
 
 def _misfit(
-    found: Floats, columns: Floats, share: Floats, number: Floats, clusters: Clusters, to: str
+    found: Floats, weighed: tuple[Floats, Floats, Floats], clusters: Clusters, to: str
 ) -> str:
     """Say that choices stay short of the one action at high beliefs, or of the other at low ones.
 
     A score test of such lapses, which would move the threshold of a logit; empty where they are
     not seen, or are 15 in 100 at the most.
     """
+    columns, share, number = weighed
     likely = expit(columns @ found)
     curved = (columns * (number * likely * (1 - likely))[:, None]).T
     order, n = np.argsort(columns[:, 1], kind="stable"), math.ceil(len(share) / 5)
