@@ -38,9 +38,7 @@ def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[dict[s
     it; the further tests of an evaluation are corrected among themselves; tests of calibration of
     forecasts over all evaluations. What is an estimate in a report has no p-value.
     """
-    filled: list[list[dict[str, Any]]] = [
-        [{"family": _family_of(each)} for each in results] for results in by_evaluation
-    ]
+    filled = [[dict[str, Any](family=_family_of(each)) for each in of] for of in by_evaluation]
     groups: dict[tuple[Family, int], list[tuple[CheckResult, dict[str, Any]]]] = {}
     for at, (results, of_results) in enumerate(zip(by_evaluation, filled, strict=True)):
         for result, fields in zip(results, of_results, strict=True):

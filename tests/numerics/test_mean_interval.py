@@ -213,8 +213,7 @@ def dealt(values, n_rows):
 
 
 def test_independent_rows_have_the_interval_of_that_many_trials():
-    rng = np.random.default_rng(3)
-    answers = (rng.uniform(size=(40_000, 1)) < 0.3).astype(float)
+    answers = (np.random.default_rng(3).uniform(size=(40_000, 1)) < 0.3).astype(float)
     context = np.repeat(np.arange(8_000), 5)
     share, *ends, _ = context_shares(answers, np.zeros(40_000, int), context, 1)
     length = np.diff(wilson_interval(share[0], 40_000), axis=0).item()

@@ -104,8 +104,7 @@ def test_what_fits_keep_of_products_is_the_trace_of_what_they_leave():
     rng = np.random.default_rng(4)
     group, belief = np.repeat(np.arange(6), [12, 9, 8, 5, 3, 12]), rng.random(49)
     columns = belief[:, None] * [3, 1] + rng.normal(size=(49, 2)) + group[:, None]
-    numbers = np.arange(49)
-    line = Contexts(belief, columns, 0 * numbers, group, numbers, 1 + 0 * numbers)
+    line = Contexts(belief, columns, group, group, np.arange(49), group)
     averages = [beyond_belief(line, column)[1] for column in columns.T]
     matrices = []
     for of in averages:
