@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from coherence.report.document import Table
-    from elicitation.asking.store import AnswerStore, PlannedAnswers
+    from elicitation.asking.store import AnswerStore
+    from elicitation.questions.question import Question
 
 
 INDEXES = r"paper\.(md|tex)"
@@ -100,7 +101,12 @@ seed 0..  seed of draws and intervals (default: 0)
             raise InputError("--out DIR is missing. Name a folder for tables and figures.")
         folder_of(self.out)
 
-    def planned(self, respondent: Respondent) -> "PlannedAnswers":
+    @property
+    def unless(self) -> str:
+        """What leaves out some of what is planned."""
+        return ""
+
+    def planned(self, respondent: Respondent) -> "list[Question]":
         """Return what a model would be asked."""
         raise NotImplementedError
 
@@ -137,7 +143,7 @@ def folder_of(path: str) -> Path:
 def run_battery(options: BatteryOptions) -> int:
     """Ask or read, score, write and print; or only look."""
     from coherence.report.wording import clean
-    from elicitation.asking.store import answer_store
+    from elicitation.asking.store import answer_store, outlook
 
     respondents = respondents_of(options)
     options.check(respondents)
@@ -146,7 +152,8 @@ def run_battery(options: BatteryOptions) -> int:
         for number, each in enumerate(respondents):
             if len(respondents) > 1:
                 print(f"{'' if number == 0 else chr(10)}model      {clean(each.name)}")
-            print(options.planned(each).outlook(store_path))
+            asked, name = options.planned(each), each.stored_name
+            print(outlook(asked, model_name=name, store=store_path, unless=options.unless))
         return 0
     assert options.out is not None, "options were checked"
     with no_empty_folders(options.out, options.paper):

@@ -343,21 +343,16 @@ def _is_empty(path: Path) -> bool:
         return False
 
 
-@dataclass(frozen=True)
-class PlannedAnswers:
-    """What one model would be asked."""
+def outlook(questions: Sequence[Question], *, model_name: str, store: str, unless: str = "") -> str:
+    """Return what ``--dry-run`` prints: how much would be asked, and how much is there.
 
-    name: str  # of the model in the store
-    questions: Sequence[Question]
-    unless: str = ""  # what leaves some of them out, which is not looked up here
-
-    def outlook(self, store: str) -> str:
-        """Return what ``--dry-run`` prints: how much would be asked, and how much is there."""
-        seen = preview(self.questions, model_name=self.name, store=store)
-        whose = " of a model of this name, under whatever settings" if seen.n_stored else ""
-        most = f" at most: {self.unless}" if self.unless and seen.n_left else ""
-        return (
-            f"questions  {seen.n_questions}, of which {seen.n_distinct} differ\n"
-            f"in store   {seen.n_stored}{whose}\n"
-            f"to ask     {seen.n_left}{most}"
-        )
+    `unless` says what leaves some of the questions out, which is not looked up here.
+    """
+    seen = preview(questions, model_name=model_name, store=store)
+    whose = " of a model of this name, under whatever settings" if seen.n_stored else ""
+    most = f" at most: {unless}" if unless and seen.n_left else ""
+    return (
+        f"questions  {seen.n_questions}, of which {seen.n_distinct} differ\n"
+        f"in store   {seen.n_stored}{whose}\n"
+        f"to ask     {seen.n_left}{most}"
+    )

@@ -28,8 +28,9 @@ from elicitation.respondents import Respondent
 if TYPE_CHECKING:
     import pandas as pd
 
-    from elicitation.asking.store import AnswerStore, PlannedAnswers
+    from elicitation.asking.store import AnswerStore
     from elicitation.batteries.bets.questions import Items
+    from elicitation.questions.question import Question
 
 
 # Here too, since the module of the questions takes a second to import and --help should not.
@@ -123,19 +124,15 @@ questions FILE  the questions that --answers is about, as 'coherence bets questi
                 "Leave it out to use the questions that come with the package."
             )
 
-    def planned(self, respondent: Respondent) -> "PlannedAnswers":
+    def planned(self, respondent: Respondent) -> "list[Question]":
         """Return what a model would be asked."""
-        from elicitation.asking.store import PlannedAnswers
-
         if respondent.hosted:
             from elicitation.batteries.bets.words import bet_draws
 
-            asked = bet_draws(self.scored_questions, max_new_tokens=self.room)
-        else:
-            from elicitation.batteries.bets.option_scores import option_questions
+            return bet_draws(self.scored_questions, max_new_tokens=self.room)
+        from elicitation.batteries.bets.option_scores import option_questions
 
-            asked = option_questions(self.scored_questions)
-        return PlannedAnswers(respondent.stored_name, asked)
+        return option_questions(self.scored_questions)
 
     @property
     def room(self) -> int:

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     from coherence.errors import InputError
     from coherence.runs.write import write_runs
     from elicitation.asking.session import run_plan
-    from elicitation.asking.store import PlannedAnswers, answer_store
+    from elicitation.asking.store import answer_store, outlook
 
     options = from_words(OPTIONS, args)
     _check(options)
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     store = options.store or f"{options.out}.answers.sqlite"
     _require_own(options.out)
     if options.dry_run:
-        print(PlannedAnswers(respondent.stored_name, plan.questions).outlook(store))
+        print(outlook(plan.questions, model_name=respondent.stored_name, store=store))
         _say_if_few(len(source.cases))
         return 0
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.

@@ -15,7 +15,8 @@ from elicitation.respondents import Respondent
 if TYPE_CHECKING:
     import pandas as pd
 
-    from elicitation.asking.store import AnswerStore, PlannedAnswers
+    from elicitation.asking.store import AnswerStore
+    from elicitation.questions.question import Question
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,17 +69,14 @@ exact  read the rates off the model's probabilities instead of drawing answers
                 "folder."
             )
 
-    def planned(self, respondent: Respondent) -> "PlannedAnswers":
+    def planned(self, respondent: Respondent) -> "list[Question]":
         """Return what a model would be asked."""
-        from elicitation.asking.store import PlannedAnswers
         from elicitation.batteries.mixing import mixing_draws, mixing_questions
 
         questions = mixing_questions()
         if self.exact:
-            asked = [question.exact for question in questions]
-        else:
-            asked = mixing_draws(questions, self.n_draws, self.seed, self.max_new_tokens)
-        return PlannedAnswers(respondent.stored_name, asked)
+            return [question.exact for question in questions]
+        return mixing_draws(questions, self.n_draws, self.seed, self.max_new_tokens)
 
     def read(self, file: str) -> "pd.DataFrame":
         """Read a table of answers."""

@@ -20,10 +20,11 @@ from elicitation.respondents import Respondent
 if TYPE_CHECKING:
     import pandas as pd
 
-    from elicitation.asking.store import AnswerStore, PlannedAnswers
+    from elicitation.asking.store import AnswerStore
     from elicitation.batteries.revealed.questions import BatteryQuestion, RevealedAnswers
     from elicitation.batteries.revealed.scenarios.setting import Setting
     from elicitation.models.local.causal import CausalModel
+    from elicitation.questions.question import Question
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,13 +100,15 @@ where NAME=A,B  keep settings whose scenario, variant, n, faces, bias, observati
 
         return battery(self.settings, only_revealed=self.only_revealed)
 
-    def planned(self, respondent: Respondent) -> "PlannedAnswers":
+    def planned(self, respondent: Respondent) -> "list[Question]":
         """Return what a model would be asked."""
-        from elicitation.asking.store import PlannedAnswers
+        return [each.read for each in self.questions]
 
+    @property
+    def unless(self) -> str:
+        """What leaves out stated answers."""
         unless = "a model without a chat template is not asked for stated answers"
-        asked = [each.read for each in self.questions]
-        return PlannedAnswers(respondent.stored_name, asked, "" if self.only_revealed else unless)
+        return "" if self.only_revealed else unless
 
     def ask(self, respondent: Respondent, store: "AnswerStore") -> "RevealedAnswers":
         """Return the answers of a model."""
