@@ -82,14 +82,14 @@ def flatten(value: object, name: str) -> dict[str, object]:
     }
 
 
-def sample_columns(records: Iterable[Record], prefix: str) -> dict[str, str]:
+def sample_columns(records: Sequence[Record], prefix: str) -> dict[str, str]:
     """Return what a log says of its samples under a column's name: exact posterior and evidence."""
+    # A list, as one posterior a turn, is no value of a column; a dot is left of something nested.
+    lists = {name for each in records for name, value in each.items() if str(value)[:1] == "["}
+    names = [name for name in names_of(records) if name.startswith(prefix) and name not in lists]
     return {
-        column: f"{prefix}{column}"
-        for column in (
-            name.removeprefix(prefix) for name in names_of(records) if name.startswith(prefix)
-        )
-        # A dot is left of something nested, which is no value of its own.
+        column: name
+        for column, name in ((name.removeprefix(prefix), name) for name in names)
         if column == EXACT or (column.startswith(FEATURE_PREFIX) and "." not in column)
     }
 
