@@ -57,6 +57,7 @@ def test_copies_that_are_named_tell_no_more_than_one(runs):
     assert np.diff(ends(unnamed)) < np.diff(ends(gap_once))
 
 
+@pytest.mark.lengthy
 def test_models_are_compared_over_groups(runs):
     other = doubled(simulate("rational", n_contexts=30, n_reps=2, rng=3))
     effects = ["calibration:brier", "iterated_expectation"]

@@ -23,6 +23,7 @@ def pvalue(runs, check):
     return results.set_index("check")["pvalue"].get(check, np.nan)
 
 
+@pytest.mark.lengthy
 def test_every_share_has_its_exact_interval():
     """By quantiles of the beta distribution (Clopper and Pearson 1934)."""
     table = power("rational", [20, 40, 120], 2, 0.9, n_simulations=10, rng=1)

@@ -30,6 +30,7 @@ def test_what_a_verdict_proposes_runs_as_typed(state, tmp_path, run, monkeypatch
     assert "agent rational, 2 repetitions" in out.split(":")[0]
 
 
+@pytest.mark.lengthy
 def test_the_command_writes_what_the_function_returns(tmp_path, run):
     options = ["--signal", "0.4", "--seed", "3", "--out", str(tmp_path)]
     (tmp_path / "mine.txt").write_text("kept")

@@ -57,7 +57,7 @@ BIASED = AGENTS["noisy"].with_parameters(prompt_shift=0.1)
     "agent", [BIASED, *(pytest.param(name, marks=pytest.mark.lengthy) for name in AGENTS)]
 )
 def test_exact_answers_of_an_agent_are_what_its_draws_come_to(asia, many, agent):
-    few, n = many.head(4), 200
+    few, n = many.head(4), 100
     exact = session(agent, asia, few, answers="exact", reps=1)
     drawn = session(agent, asia, few, reps=n)
     keys = ["context", "prompt", "z_state"]

@@ -52,13 +52,8 @@ def test_few_contexts_on_a_side_leave_no_table():
     assert exact.tolist() == [1, 0, -1]
 
 
-@pytest.mark.parametrize(
-    "agent",
-    [
-        "miscalibrated",
-        *(pytest.param(a, marks=pytest.mark.lengthy) for a in ("rational", "prospect")),
-    ],
-)
+@pytest.mark.lengthy
+@pytest.mark.parametrize("agent", ["miscalibrated", "rational", "prospect"])
 def test_the_lines_of_a_coherent_agent_are_one_whatever_its_calibration(agent):
     tables = [rows_of(agent, seed) for seed in range(15)]
     assert abs(np.mean([gap(shares_of(rows)) for rows in tables])) < 0.02

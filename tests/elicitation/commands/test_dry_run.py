@@ -14,7 +14,7 @@ from elicitation import AnswerStore
 
 COINS = "--where scenario=coins --where variant=single --where n=2,3"
 SESSIONS = {
-    "elicit": "elicit --task asia --contexts 4 --reps 2 --prompts standard",
+    "elicit": "elicit --task asia --contexts 2 --reps 2 --prompts standard",
     "elicit, exact": "elicit --task asia --contexts 4 --prompts standard --answers exact",
     "elicit, forced": "elicit --task asia --contexts 4 --reps 2 --no-iterated --answers forced",
     "mix": "mix --draws 2",

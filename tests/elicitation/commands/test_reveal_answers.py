@@ -56,6 +56,7 @@ def test_any_kind_is_scored_and_may_be_left_out(kind, questions, score):
         assert set(found["scores"]["wording"]) == {"standard", "story", "record"}
 
 
+@pytest.mark.lengthy
 def test_layouts_of_one_table_give_one_score_and_sources_are_told_apart(questions, score):
     """As CSV and as Parquet, with and without kind and wording; masses may sum to less than 1."""
     rows = exact(questions)[questions["kind"] == "belief"].assign(probability=0.2)

@@ -124,17 +124,9 @@ def cases_of_heart():
     return heart, heart.cases(60, seed=1)
 
 
-MORE = [(0.5, "drawn"), (0.5, "exact"), (1.0, "drawn"), (0.0, "exact")]
-
-
-@pytest.mark.parametrize(
-    ("heeds", "answers"),
-    [
-        (1.0, "exact"),
-        (0.0, "drawn"),
-        *(pytest.param(*each, marks=pytest.mark.lengthy) for each in MORE),
-    ],
-)
+@pytest.mark.lengthy
+@pytest.mark.parametrize("answers", ["drawn", "exact"])
+@pytest.mark.parametrize("heeds", [0.0, 0.5, 1.0])
 def test_costs_asked_for_and_said_are_told_from_those_acted_on(heeds, answers):
     """Breaks if a cost is not in the text, or an answer without a case is one of a case."""
     heart, cases = cases_of_heart()

@@ -23,6 +23,7 @@ def limited(network, tokenizer, *, limit, error=None):
     return model
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("error", OUT_OF_MEMORY.values(), ids=OUT_OF_MEMORY)
 def test_batches_are_halved_where_memory_does_not_suffice(requests, error, model):
     texts, continuations = requests
