@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_016,
     "bayesnets": 4_966,
     "benchmarks": 5_933,
-    "tests": 25_852,
+    "tests": 25_844,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* coherence/batteries/*/shown.py "
