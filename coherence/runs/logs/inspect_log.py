@@ -333,10 +333,7 @@ def _action(call: ToolCall, reading: CallReading) -> tuple[str | None, str]:
 def _asked(
     path: Path, episode: Episode, action: ToolCall | None, reading: CallReading
 ) -> list[dict[str, object]]:
-    """Return what was asked aside before an action, with the number that the question read of it.
-
-    Else the belief is the reply, as where a pattern is to find it there.
-    """
+    """Return what was asked aside before an action, with the number read of it, else the reply."""
     asked = episode.asked_before(action)
     if len(questions := {str(each.get("question")) for each in asked}) > 1:
         raise InputError(
