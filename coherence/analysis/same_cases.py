@@ -66,7 +66,7 @@ def _completed(runs: Runs | pd.DataFrame, source: str, reading: Reading) -> Runs
     require(
         "context" in table.names,
         f"runs{where} must have a column 'context': models are compared case by case, and rows "
-        "without ids cannot be matched. Name the column that says which case a row is about.",
+        "without ids cannot be matched. Name the column that says which (--context NAME).",
     )
     completed = table.completed()
     ids = completed.table.groupby([*EVALUATION], sort=False)["context"].unique()

@@ -158,8 +158,7 @@ def _needed_columns(runs: Runs, found: Findings) -> _Errors:
         told |= {*lacking}
         typed = " ".join(_TO_TYPE[each] for each in lacking if each in _TO_TYPE)
         remedy = f" Name {numbered(len(lacking), 'it', 'them')}: {typed}." if typed else ""
-        columns = f"{numbered(len(lacking), 'column', 'columns')} {listing(map(repr, lacking))}"
-        yield f"column {found.named(name)} needs the {columns} as well.{remedy}"
+        yield f"column {found.named(name)} needs {listing(map(repr, lacking))} as well.{remedy}"
 
 
 def _value_errors(runs: Runs, found: Findings) -> _Errors:

@@ -550,7 +550,7 @@ def _read_workbook(path: Path, reading: Reading | None) -> FileTable:
     filled = [name for name, rows in cells.items() if any(map(_holds_cells, rows))]
     name = (reading and reading.sheet) or (filled[0] if len(filled) == 1 else None)
     if name not in filled:
-        received = f"received {name!r}" if name else "several hold cells, or none does"
+        received = f"received {name!r}" if name else ("several do" if filled else "none does")
         typed = f" (--sheet {shlex.quote(filled[-1])})" if filled else ""
         raise InputError(
             f"{path}: sheet must name one that holds cells; {received}. It has "

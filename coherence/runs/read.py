@@ -74,7 +74,6 @@ _TRUTH = {label: at for pair in KNOWN_PAIRS for at, label in enumerate(pair)}
 _FEWEST_IDS, _MOST_IDS = 6, 100  # for a note on ids in several sessions, and that are looked at
 _BETWEEN = re.compile("[^0-9A-Za-z]")  # words of a name
 _MOST_OPTIONS = 20  # that a question has
-_MOST_LABELS, _TIMES_EACH = 10, 5  # of a closed list of right labels, and rows of each on average
 
 
 def named_parts(table: pd.DataFrame, reading: Reading) -> dict[str, list[str]]:
@@ -225,6 +224,13 @@ def with_matched_states(runs: Runs, found: Findings) -> Runs:
         condition = label_condition(found.file_name("theta"), [*map(label_text, strays)])
         rest = f"leave out the {counted(int(rows.sum()), 'row')} whose label is no state"
         remedy += f"; or {rest}: {typed_option('--where', condition)}"
+    elif len(states) > 2 and known_pair(seen) and not likely:
+        found.absent |= {*runs.states}
+        remedy = (
+            "A truth of yes and no goes with one column of beliefs (--belief NAME), several with "
+            "the label that came true (--truth NAME); several forecasters need a row of each, in "
+            "pandas: table.melt"
+        )
     found.of_table.append(
         f"{title} is {listing(map(repr, seen), 4)}, and columns of beliefs are named after "
         f"{listing(map(repr, states), 6)}. {remedy}."
@@ -362,7 +368,7 @@ def with_right_or_wrong(
             f"holds {second}, and no prediction is right. Write both in one way."
         )
     # Right labels that are a short list: free answers are often wrong in words of their own.
-    if 1 < n_possible <= _MOST_LABELS and n_known >= _TIMES_EACH * n_possible:
+    if 1 < n_possible <= 10 and n_known >= 5 * n_possible:
         counts = both[0][known & ~forms[0].isin({*possible})].value_counts()
         if len(counts):
             held = listing((f"{each!r} ({counted(n, 'row')})" for each, n in counts.items()), 4)

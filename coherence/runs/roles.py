@@ -111,8 +111,8 @@ SAY_PERCENT = (
     "Divide percentages by 100, or --percent (read_runs(..., percent=True)) reads them as they are."
 )
 _NUMBERS_ALONE = (
-    "Write numbers alone, and leave the cell empty where there is none; a mark of that is named by "
-    "--missing MARK (missing=)."
+    "Write numbers alone (of words, in pandas: table[NAME].map({WORD: NUMBER})), and leave the "
+    "cell empty where there is none; a mark of that is named by --missing MARK (missing=)."
 )
 _INFINITE = ("inf", "+inf", "infinity", "∞")
 

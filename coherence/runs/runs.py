@@ -44,7 +44,7 @@ COPIES = (
 )
 NO_CONTEXT = (
     "no context column: every row was taken as its own context. If rows repeat a context, "
-    "p-values and intervals are too optimistic; name the column of cases (context)."
+    "p-values and intervals are too optimistic; name the column of cases (--context NAME)."
 )
 NOTES = "notes_of_reading"  # attribute of a DataFrame that `coherence.read_runs` returns
 MEANT = "columns_that_were_named"
