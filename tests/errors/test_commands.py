@@ -40,7 +40,7 @@ LINES = {
     "simulate leaky": "--out FILE is missing",
     "simulate leaky --out own.csv --contexts 6": "move it away",
     "simulate leaky --out x.csv --set hidden=1": "Its parameters are slope=20",
-    "simulate leaky --out x.csv --set slope=steep": "--set slope must be a number",
+    "simulate leaky --out x.csv --set slope=steep": "--set slope must be a finite number",
     "simulate leaky --out x.csv --set peak=2": "peak must be at most 1",
     "power leeky": "agent must be the name of an agent",
     "power --cases ten": "--cases must be whole numbers with commas between them",

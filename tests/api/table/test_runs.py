@@ -185,7 +185,7 @@ def test_probabilities_of_actions_count_as_answers():
 @pytest.mark.parametrize(("mass", "warned"), [(0.5, False), (0.499, True)])
 def test_where_half_of_the_mass_is_elsewhere_the_report_warns(mass, warned):
     said = str(report_of(rows(answer_mass=mass, belief_kind="token")))
-    assert ("warning: the form of the answers" in said) is warned
+    assert ("its probability lies on the form asked for" in said) is warned
 
 
 # Names of the runs table in other people's tables: read as ours only where they can be.
