@@ -124,6 +124,14 @@ def cases_of_heart():
     return heart, heart.cases(60, seed=1)
 
 
+def test_a_cost_that_is_said_stands_in_a_row_of_its_own(asia, cases):
+    runs = session(AGENTS["rational"], asia, cases, answers="exact", reps=1, **SAID)
+    said = runs[runs["says_from"].notna()]
+    assert (said.groupby(["gain", "loss", "order"]).size() == 1).all()
+    assert (said["says_from"] == said["loss"] / (said["gain"] + said["loss"])).all()
+    assert len(said) > 1
+
+
 @pytest.mark.lengthy
 @pytest.mark.parametrize("answers", ["drawn", "exact"])
 @pytest.mark.parametrize("heeds", [0.0, 0.5, 1.0])
