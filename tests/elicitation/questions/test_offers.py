@@ -141,9 +141,6 @@ def test_costs_asked_for_and_said_are_told_from_those_acted_on(heeds, answers):
     agent = AGENTS["rational"].with_parameters(heeds=heeds, slope=30.0, taste=0.0)
     runs = session(agent, heart, cases, answers=answers, reps=1 + (answers == "drawn"), **SAID)
     said = runs[runs["says_from"].notna()]
-    n = 1 if answers == "exact" else 10
-    assert (said.groupby(["gain", "loss", "order"]).size() == n).all()
-    assert (said["says_from"] == said["loss"] / (said["gain"] + said["loss"])).all()
     first = said["asked_action"].str.contains("would you choose A")
     assert (first == (said["order"] == "act")).all()
     assert (said["asked_action"].str.contains("gain 3 points") == (said["gain"] == 3)).all()

@@ -101,9 +101,6 @@ def test_a_comma_within_a_label_does_not_make_two_of_it(asia):
     assert any("," in label for label in labels)
     example = text.split("For instance:\n")[1].split("\n\n")[0]
     assert decode_distribution(example, labels).value == (0.5, 0.5)
-    # The mark that parts labels is in none of them, where there is such a mark.
-    for label, mark in (("a, b", "; "), ("a, b; c", " | "), ("a, b; c | d", " || ")):
-        assert label_words([label, "x"])["labels"] == f"{label}{mark}x"
     assert label_words([", ; | ||", "x"])["labels"] == ", ; | || || x"
     bulleted = example.replace("0.50", "50%").replace("\n", "\n- ")
     assert decode_distribution(f"My estimate:\n- {bulleted}", labels).value == (0.5, 0.5)
