@@ -198,6 +198,23 @@ def lasting_rounding(step: float, within: float) -> float:
     return lasting(float(optimize.brentq(excess, 0.0, within)))
 
 
+def limits_of(reports: Floats) -> str:
+    """Say where reports pile up at a lowest value above 0 or a highest below 1; empty if not.
+
+    Beliefs that never go below a floor average to more than the belief, in a coherent agent too.
+    """
+    values, counts = np.unique(np.round(reports, 9), return_counts=True)
+    said = [
+        f"reports never go {word} {values[end]:g}, which {counts[end] / reports.size:.0%} of them "
+        "are"
+        for end, beside, word in ((0, 1, "below"), (-1, -2, "above"))
+        if values.size > 3 and counts[end] >= max(0.1 * reports.size, 2 * counts[beside])
+        if 0 < values[end] < 1
+    ]
+    alone = ": such a limit alone keeps beliefs from averaging out"
+    return f"{' and '.join(said)}{alone}" if said else ""
+
+
 @rng_for_seed
 def iterated_expectation_test(
     runs: pd.DataFrame,
@@ -243,7 +260,7 @@ def iterated_expectation_test(
         ``|gap| / belief``, the root-mean-square gap after removing noise (needs two repetitions)
         and rounding, and the mean of ``sum_j P(z = j | x) - 1``; ``reason`` there says what keeps a
         value or an interval from being known. Noise is removed within each auxiliary variable, then
-        the variables of a context are averaged.
+        the variables of a context are averaged. `reason` says where reports pile up at a limit.
 
     Raises
     ------
@@ -363,7 +380,7 @@ def _iterated_expectation(
         interval=ends and ends.within(-1.0, 1.0),
         pvalue=pvalue,
         details=pd.DataFrame(measures, columns=["measure", "value", "low", "high", "reason"]),
-        reason=reason,
+        reason=reason or limits_of(np.concatenate([rows["p"], pieces["p"]])),
         contributions=contributions_to_mean(of_context),
     )
     return [tested, relative, size]

@@ -169,6 +169,14 @@ def test_rounding_is_not_called_incoherence(step):
     assert table.loc[SIZE, "value"] < 0.25 * step
 
 
+def test_beliefs_that_stop_at_a_floor_are_recognised():
+    """Coherent but for a floor: averages of what never goes below .2 lie above the belief."""
+    runs = rounded_agent(0.05, n_contexts=200, seed=3)
+    floored = runs.assign(p=runs["p"].clip(lower=0.2))
+    assert "never go below 0.2" in iterated_expectation_test(floored, rng=0).reason
+    assert iterated_expectation_test(runs, rng=0).reason == ""
+
+
 def test_gaps_beyond_rounding_are_found_and_sized():
     for seed in range(2):
         result = iterated_expectation_test(rounded_agent(0.05, gap=0.1, seed=seed), rng=0)
