@@ -227,9 +227,8 @@ def with_matched_states(runs: Runs, found: Findings) -> Runs:
     elif len(states) > 2 and known_pair(seen) and not likely:
         found.absent |= {*runs.states}
         remedy = (
-            "A truth of yes and no goes with one column of beliefs (--belief NAME), several with "
-            "the label that came true (--truth NAME); several forecasters need a row of each, in "
-            "pandas: table.melt"
+            "Beliefs in several states go with the label that came true (--truth NAME), a truth of "
+            "yes and no with one (--belief NAME); several forecasters are rows (pandas: table.melt)"
         )
     found.of_table.append(
         f"{title} is {listing(map(repr, seen), 4)}, and columns of beliefs are named after "
@@ -367,28 +366,26 @@ def with_right_or_wrong(
             f"prediction and gold must name labels alike; {prediction!r} holds {first}, {gold!r} "
             f"holds {second}, and no prediction is right. Write both in one way."
         )
+    never = both[0][known & ~forms[0].isin({*possible})].value_counts()
     # Right labels that are a short list: free answers are often wrong in words of their own.
-    if 1 < n_possible <= 10 and n_known >= 5 * n_possible:
-        counts = both[0][known & ~forms[0].isin({*possible})].value_counts()
-        if len(counts):
-            held = listing((f"{each!r} ({counted(n, 'row')})" for each, n in counts.items()), 4)
-            left_out = typed_option("--where", label_condition(prediction, list(counts.index)))
-            text = (
-                f"{counted(int(counts.sum()), 'prediction')} of {n_known} can never be right, for "
-                f"{gold!r} has no such label, and count as wrong: {held}. Where such a label is no "
-                f"answer, leave these rows out: {left_out}."
-            )
-            found.note(Code.PREDICTIONS, text, Level.WARNING)
-    right = (forms[0] == forms[1]).astype(object).where(known, None)
+    if len(never) and 1 < n_possible <= 10 and n_known >= 5 * n_possible:
+        held = listing((f"{each!r} ({counted(n, 'row')})" for each, n in never.items()), 4)
+        left_out = typed_option("--where", label_condition(prediction, list(never.index)))
+        text = (
+            f"{counted(int(never.sum()), 'prediction')} of {n_known} can never be right, for "
+            f"{gold!r} has no such label, and count as wrong: {held}. Where such a label is no "
+            f"answer, leave these rows out: {left_out}."
+        )
+        found.note(Code.PREDICTIONS, text, Level.WARNING)
+    right = (forms[0] == forms[1]).astype("Int64").where(known)
     table = table.drop(columns=[name for name in pair if name not in used])
     text = (
         f"theta is whether {prediction!r} is {gold!r}, but for blanks, case, Unicode form, "
         f"type and marks around it: {int(right.sum())} of {counted(n_known, 'prediction')} right."
     )
     found.note(Code.PREDICTIONS, text)
-    theta = right.map(int, na_action="ignore").astype("Int64")
     table = table.rename(columns={"theta": aside("theta", table)})
-    return table.assign(theta=theta, theta_name=f"{prediction} is right")
+    return table.assign(theta=right, theta_name=f"{prediction} is right")
 
 
 def as_runs(read: FileTable, reading: Reading, source: Path | str) -> Runs:
