@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
+
 from coherence.analysis.evaluation import EvaluationRows, joined_names
 from coherence.analysis.reading import (
     confidence_note,
@@ -76,6 +78,7 @@ def measured(
     settled = settled_by_choice(evaluation)
     labels = label_rows(evaluation.runs, evaluation.reference)
     beliefs = evaluation.shown()
+    figures, no_figures = figure_tables(beliefs)
     remarks = [*missing_label_notes(evaluation.rows), *assumed, *planned]
     remarks += [] if "loss" in evaluation.rows else settled  # there refused
     remarks += confidence_note(evaluation) + stated_where_it_acts(evaluation)
@@ -93,7 +96,8 @@ def measured(
         askable=evaluation.runs.ours and not evaluation.crossed,
         state_names=_state_names(evaluation),
         variation=variation(beliefs, evaluation.runs, evaluation.reference_rows),
-        figures=figure_tables(beliefs),
+        figures=figures,
+        no_figures=no_figures,
         settled_by_choice=bool(settled),
         rows=evaluation.runs,
         labels=labels,
@@ -119,13 +123,15 @@ def with_results(
         several = "beliefs are over several states" * (len(evaluation.rows.beliefs) > 1)
         why = primary.reason or several or few
     shares = None if primary is None or verdict.of_other_belief else primary.fitted
-    figures = evaluation.figures.beside("choices_by_state", shares, why)
+    name, drawn = "choices_by_state", isinstance(shares, pd.DataFrame) and len(shares) > 0
     results = tuple(
         replace(result, **fields | withheld(result, fields, verdict))
         for result, fields in zip(results, filled, strict=True)
     )
     about: dict[str, Any] = {"verdict": verdict, "stakes": stakes, "margin": margin}
-    evaluation = replace(evaluation, results=results, figures=figures, **about)
+    about["figures"] = {**evaluation.figures, **({name: shares} if drawn else {})}
+    about["no_figures"] = {**evaluation.no_figures, **({} if drawn else {name: why})}
+    evaluation = replace(evaluation, results=results, **about)
     tests = evaluation.further_tests
     further = conclude_further(results, tests, belief=noun, scatter=scatter)
     first = stakes.sentence(facts) if stakes else ""

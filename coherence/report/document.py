@@ -258,6 +258,8 @@ class Look(StrEnum):
     STRONG = "strong"
     SOFT = "soft"
     ALERT = "alert"
+    COMMAND = "command"
+    """Of the shell or of Python, on lines of its own, to be pasted."""
 
 
 @dataclass(frozen=True)
@@ -279,14 +281,6 @@ class Notes:
 
 
 @dataclass(frozen=True)
-class Command:
-    """A command of the shell or of Python, on lines of its own, to be pasted."""
-
-    text: str
-    indent: int = 6  # blanks before it on a terminal
-
-
-@dataclass(frozen=True)
 class Fold:
     """Parts below a title, which a page unfolds."""
 
@@ -294,7 +288,7 @@ class Fold:
     parts: "tuple[Part, ...]"
 
 
-Part: TypeAlias = Heading | Paragraph | Notes | Command | Table | Figure | Fold
+Part: TypeAlias = Heading | Paragraph | Notes | Table | Figure | Fold
 
 
 def spoken_range(counts: Collection[int]) -> str:

@@ -21,7 +21,7 @@ from coherence.result import CheckResult, Family, Outcome
 from coherence.runs.notes import Level, Note, why_not_run
 from coherence.runs.runs import MISSING, ElicitationSummary, Runs
 from coherence.runs.states import STATE_NAMES
-from coherence.statistics.figure_tables import FigureTables, over_contexts
+from coherence.statistics.figure_tables import over_contexts
 from coherence.statistics.report_noise import ReportNoise
 
 NARROW_SD = 0.05
@@ -152,8 +152,10 @@ class EvaluationReport:
     # columns ``question`` (prompt name, prompt name "with action", or "given z"), ``status``,
     # ``rows``
     statuses: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
-    # what figures of beliefs draw
-    figures: FigureTables = field(default_factory=FigureTables, repr=False, compare=False)
+    # name in `coherence.statistics.figure_tables.TABLES` -> what a figure of beliefs draws
+    figures: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False, compare=False)
+    # name -> why there is none
+    no_figures: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     # mean belief of each context, by its name, for the pages of answers
     mean_beliefs: "pd.Series[float]" = field(
         default_factory=lambda: pd.Series(dtype=float), repr=False, compare=False

@@ -50,7 +50,7 @@ def evaluation_figures(evaluation: EvaluationReport, key: str) -> list[Figure]:
 
 def _states(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
     """Plan a panel for each action."""
-    table = evaluation.figures.tables.get("choices_by_state")
+    table = evaluation.figures.get("choices_by_state")
     if table is None:
         return
     test = evaluation.primary or Sufficiency("sufficiency", "")
@@ -161,7 +161,7 @@ def _pair_caption(result: MonotoneResult) -> str:
 
 
 def _beliefs(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
-    table = evaluation.figures.tables.get("beliefs")
+    table = evaluation.figures.get("beliefs")
     if table is None:
         return
     caption = f"Histogram of the {noun}."
@@ -192,7 +192,7 @@ def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[
             else ""
         )
         mcb, dsc, unc = format_numbers([getattr(result.fitted, part) for part in PARTS])
-        bars = evaluation.figures.tables.get("forecasts") if number == 1 else None
+        bars = evaluation.figures.get("forecasts") if number == 1 else None
         caption = (
             f"How often it happened, by isotonic regression on the {forecast}. {band}On the "
             f"dashed line forecasts are calibrated. MCB {mcb}, DSC {dsc}, UNC {unc}."
@@ -210,7 +210,7 @@ def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[
 
 
 def _calibration(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
-    bins = evaluation.figures.tables.get("calibration")
+    bins = evaluation.figures.get("calibration")
     if bins is None:
         return
     caption = (
@@ -226,7 +226,7 @@ def _calibration(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[
     draw = partial(
         belief_plot.draw_calibration,
         bins,
-        evaluation.figures.tables.get("contexts"),
+        evaluation.figures.get("contexts"),
         noun=noun,
         state=evaluation.state_names[1],
     )

@@ -22,7 +22,6 @@ from coherence.printable import capitalised, counted, numbered
 from coherence.report.document import (
     Cell,
     Column,
-    Command,
     Figure,
     Fold,
     Heading,
@@ -186,7 +185,7 @@ def head(
     if step.text and (step.on_page or not page):
         yield Paragraph(f"Next: {step.text}", Look.SOFT, mark="")
         if step.command:
-            yield Command(step.command)
+            yield Paragraph(step.command, Look.COMMAND)
     if answers:
         yield Paragraph("What was said: the answers, case by case", link=answers)
 
@@ -587,5 +586,5 @@ def answers_table(evaluation: EvaluationReport) -> Table:
 def _again(settings: Mapping[str, Any]) -> Iterator[Part]:
     """Yield how to get the numbers again."""
     told = "The same table, version and seed give the same numbers, on any number of processors:"
-    parts = (Paragraph(told), Command(command(settings)))
+    parts = (Paragraph(told), Paragraph(command(settings), Look.COMMAND))
     yield Fold("How to get these numbers again", parts)

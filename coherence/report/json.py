@@ -88,8 +88,8 @@ def _evaluation_record(evaluation: EvaluationReport) -> dict[str, Any]:
         "notes": [note.record() for note in evaluation.notes],
         "statuses": evaluation.statuses,
         "answers": audit_table(evaluation.statuses),
-        "figures": evaluation.figures.tables,
-        "figures_missing": evaluation.figures.missing,
+        "figures": dict(evaluation.figures),
+        "figures_missing": dict(evaluation.no_figures),
     }
     # Only where the table tells, so that a report of one that does not is the same as ever.
     way = evaluation.answering
@@ -97,7 +97,7 @@ def _evaluation_record(evaluation: EvaluationReport) -> dict[str, Any]:
         record["answering"] = {
             "belief_kinds": way.kinds,
             "actions": "probabilities" if way.policies else "chosen",
-            "answer_mass": [asdict(part) for part in way.masses],
+            "answer_mass": [*way.masses],
             "notes": [note.record() for note in answering_notes(way)],
         }
     return record

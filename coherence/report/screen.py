@@ -21,7 +21,6 @@ from rich.text import Text
 
 from coherence.printable import PLAIN
 from coherence.report.document import (
-    Command,
     Fold,
     Heading,
     Look,
@@ -148,14 +147,14 @@ def _shown(part: Part | str, console: Console) -> Iterator[RenderableType]:
         grid.add_column(justify="right", overflow="fold")
         grid.add_row(as_cell(part.text, "bold"), as_text(part.aside, "dim"))
         yield grid if part.aside else as_cell(part.text, "bold")
+    elif isinstance(part, Paragraph) and part.look is Look.COMMAND:
+        yield from _typed(part.text, console.width)
     elif isinstance(part, Paragraph):
         alert = f"{ALERT}: " * (part.look is Look.ALERT)
         text = as_text(f"{alert}{part.text}", _STYLES[part.look])
         yield text if part.mark is None else _beside(part.mark, text, 3)
     elif isinstance(part, Notes):
         yield from (_beside("·", as_text(sentence), 1) for sentence in part.sentences)
-    elif isinstance(part, Command):
-        yield from _typed(part, console.width)
 
 
 def _beside(mark: str, text: Text, width: int) -> Grid:
@@ -167,9 +166,9 @@ def _beside(mark: str, text: Text, width: int) -> Grid:
     return grid
 
 
-def _typed(command: Command, width: int) -> Iterator[Segments]:
+def _typed(command: str, width: int) -> Iterator[Segments]:
     """Yield lines no longer than the width, but for words that are; a backslash ends one."""
-    words, indent = _WORD.findall(clean(command.text)), " " * command.indent
+    words, indent = _WORD.findall(clean(command)), " " * 6
     lines = [indent + words[0]] if words else []
     for at, word in enumerate(words[1:], start=2):
         backslash = 2 * (at < len(words))

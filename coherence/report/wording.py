@@ -142,7 +142,7 @@ def answering_notes(answering: ElicitationSummary | None) -> list[Note]:
     if answering is None or not answering.known:
         return []
     notes = []
-    if low := [part.median for part in answering.masses if part.median < LOW]:
+    if low := [part["median"] for part in answering.masses if part["median"] < LOW]:
         # Of small shares 1.8e-06 must not read as 0.
         share = f"{min(low):.1%}" if min(low) >= 0.001 else f"{min(low):.1g}"
         unasked = "of its probability lies on the form asked for: it would seldom say this unasked."
@@ -156,8 +156,8 @@ def answering_notes(answering: ElicitationSummary | None) -> list[Note]:
         notes.append(Note(Code.POLICIES, _POLICIES))
     if answering.masses:
         of = " and ".join(
-            f"{_mass(part.median)} in {_ROWS[part.of]} (median; smallest {_mass(part.smallest)}; "
-            f"{counted(part.rows, 'row')})"
+            f"{_mass(part['median'])} in {_ROWS[part['of']]} (median; smallest "
+            f"{_mass(part['smallest'])}; {counted(part['rows'], 'row')})"
             for part in answering.masses
         )
         text = f"the form of the answers had a probability of {of}."

@@ -492,23 +492,15 @@ def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class FormProbability:
-    """Probability of the form asked for, over the rows with one kind of answers."""
-
-    of: str  # "belief alone", "action" or "level"
-    rows: int  # in which it is known
-    median: float
-    smallest: float
-
-
-@dataclass(frozen=True)
 class ElicitationSummary:
     """The way of answering of one (task, model), as far as its table tells."""
 
     # kind of belief -> rows, in the order of the kinds; empty where the table does not tell
     kinds: Mapping[str, int]
     policies: bool = False  # whether actions are probabilities
-    masses: tuple[FormProbability, ...] = ()  # of each kind of rows that has a known `answer_mass`
+    # probability of the form asked for: kind of rows where it is known (`of`: belief alone, action
+    # or level), their number `rows`, `median` and `smallest`
+    masses: tuple[dict[str, Any], ...] = ()
 
     @property
     def known(self) -> bool:
@@ -529,7 +521,7 @@ def answering(evaluation: Runs) -> ElicitationSummary:
         parts["level"] = evaluation.levels.table["answer_mass"]
     known = {of: pd.to_numeric(part).dropna().astype(float) for of, part in parts.items()}
     masses = tuple(
-        FormProbability(of, len(part), float(part.median()), float(part.min()))
+        {"of": of, "rows": len(part), "median": float(part.median()), "smallest": float(part.min())}
         for of, part in known.items()
         if len(part)
     )

@@ -7,7 +7,6 @@ nothing to them, and ``results.json`` holds them as they are.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -103,26 +102,12 @@ TABLES: Mapping[str, tuple[str, tuple[Column, ...]]] = {
 """Name of a table -> what it holds, and its columns."""
 
 
-@dataclass(frozen=True)
-class FigureTables:
-    """The tables of one evaluation, and why others are not there."""
-
-    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)  # names are those of `TABLES`
-    missing: Mapping[str, str] = field(default_factory=dict)  # name -> reason
-
-    def beside(self, name: str, table: object, reason: str) -> "FigureTables":
-        """Return these tables with one more, or with why it is not there."""
-        if isinstance(table, pd.DataFrame) and len(table):
-            return replace(self, tables={**self.tables, name: table})
-        return replace(self, missing={**self.missing, name: reason})
-
-
-def figure_tables(beliefs: pd.DataFrame) -> FigureTables:
-    """Compute every table that the beliefs of an evaluation allow."""
+def figure_tables(beliefs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
+    """Return every table that the beliefs of an evaluation allow, and why others are not there."""
     if "belief" not in beliefs or beliefs["belief"].isna().all():
         absent = ("contexts", "beliefs", "forecasts", "calibration")
         why = "no row has a parsed belief that is one number"
-        return FigureTables(missing=dict.fromkeys(absent, why))
+        return {}, dict.fromkeys(absent, why)
     tables, missing = {}, {}
     tables["beliefs"] = belief_bars(beliefs)
     tables["forecasts"] = bars_of(beliefs["belief"].dropna())
@@ -136,7 +121,7 @@ def figure_tables(beliefs: pd.DataFrame) -> FigureTables:
     else:
         tables["calibration"] = calibration_bins(beliefs)
     order = {name: [column.name for column in columns] for name, (_, columns) in TABLES.items()}
-    return FigureTables({name: table[order[name]] for name, table in tables.items()}, missing)
+    return {name: table[order[name]] for name, table in tables.items()}, missing
 
 
 # Means of contexts

@@ -70,10 +70,10 @@ def test_a_runs_table_gives_the_rows_of_its_report(agent):
     runs = coherence.simulate(agent, n_contexts=40, n_reps=3, rng=1)
     runs.loc[runs.index[3], ["p", "status"]] = [None, "refused"]
     report = coherence.analyze(runs, checks=["calibration"], rng=1)
-    of_report, of_runs = report.evaluations[0].figures, figure_tables(choices_of(runs))
-    assert set(of_report.tables) == set(of_runs.tables)
-    for name, table in of_report.tables.items():
-        pd.testing.assert_frame_equal(table, of_runs.tables[name])
+    of_report, (of_runs, _) = report.evaluations[0].figures, figure_tables(choices_of(runs))
+    assert set(of_report) == set(of_runs)
+    for name, table in of_report.items():
+        pd.testing.assert_frame_equal(table, of_runs[name])
 
 
 # Calls of figures that cannot be drawn: the parameter and the remedy are named.

@@ -75,7 +75,12 @@ def with_shares(beliefs):
     if set(names) <= set(beliefs):
         shares = sufficiency_test(**{name: beliefs[name] for name in names}, n_draws=99, rng=1)
         shares = shares.fitted
-    return figure_tables(beliefs).beside("choices_by_state", shares, "the reason")
+    tables, missing = figure_tables(beliefs)
+    if shares is None:
+        missing["choices_by_state"] = "the reason"
+    else:
+        tables["choices_by_state"] = shares
+    return {"figures": tables, "no_figures": missing}
 
 
 def make_unit(task="asia", model="small-lm", beliefs=None, **changes):
@@ -86,7 +91,7 @@ def make_unit(task="asia", model="small-lm", beliefs=None, **changes):
         "notes": NOTES,
         "conclusion": CONCLUSION,
         "statuses": pd.DataFrame(STATUSES, columns=STATUS_COLUMNS),
-        "figures": with_shares(make_choices() if beliefs is None else beliefs),
+        **with_shares(make_choices() if beliefs is None else beliefs),
     }
     return EvaluationReport(task, model, **fields | changes)
 

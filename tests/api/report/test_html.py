@@ -10,7 +10,6 @@ import pytest
 from coherence import CheckResult, Report, analyze, simulate
 from coherence.checks.monotone import MonotoneResult
 from coherence.runs.notes import Code, Note
-from coherence.statistics.figure_tables import FigureTables
 from tests.api.report.conftest import STATUS_COLUMNS, make_report
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
@@ -125,7 +124,7 @@ def test_the_command_is_written_as_a_shell_reads_it(report):
     settings = {"file": "my runs; rm -rf.csv", "reading": ["--belief=my p", "--percent"]}
     settings |= {"seed": 3, "positive": ["ja", "not today"], "reference": "mse"}
     settings |= {"checks": ["cmi", "calibration"]}
-    bare = dataclasses.replace(report.evaluations[0], figures=FigureTables())
+    bare = dataclasses.replace(report.evaluations[0], figures={})
     words = Page(Report((bare,), report.settings | settings).to_html()).words
     command = words[words.index("coherence analyze 'my runs") :]
     assert shlex.split(command[: command.index("calibration") + len("calibration")]) == [

@@ -9,7 +9,7 @@ import pytest
 
 from coherence import CheckResult, Interval, analyze, read_runs
 from coherence.checks.sufficiency_result import Sufficiency
-from coherence.report.document import Command
+from coherence.report.document import Look, Paragraph
 from coherence.report.effects import long_table, short_table
 from coherence.report.evaluation import FEW, Variation
 from coherence.report.screen import render_parts, render_report
@@ -96,7 +96,9 @@ def test_the_numbers_are_those_of_the_verdicts(example):
 
 def test_no_line_is_wider_than_asked_in_ascii_or_in_colour(example, report):
     """Breaks if the two columns of "<=" are forgotten, or a word of a command is broken."""
-    assert (word := "calibration," * 12) in render_parts([Command(f"--checks {word}")], width=60)
+    assert (word := "calibration," * 12) in render_parts(
+        [Paragraph(f"--checks {word}", Look.COMMAND)], width=60
+    )
     for width in (60, 79, 81, 120):
         options = {"width": width, "color": width == 79, "ascii_only": True}
         text = uncoloured(shown(*example.evaluations, **options))
