@@ -35,6 +35,7 @@ UNITS = {
 }
 """What a signal sets -> what one unit of it is."""
 _BATCH = 20  # tables in one call of a worker
+OF = "estimate of "
 
 
 @rng_for_seed
@@ -91,7 +92,8 @@ def power(
         ``signal``, ``n_reps``, ``n_cases``, ``n_simulations``, ``n_undefined`` (tables without a
         p-value, such as those with too few choices, which count as not rejecting), ``n_rejected``
         (p at most .05), ``power`` (their share) with the ends ``low`` and ``high`` of its exact 95%
-        interval (Clopper and Pearson 1934). `coherence.plots.plot_power` draws it.
+        interval (Clopper and Pearson 1934), and ``mean_estimate``, of the check's effect in its
+        unit. `coherence.plots.plot_power` draws the power.
 
     Raises
     ------
@@ -205,7 +207,7 @@ class _Design:
         return [self._pvalues(n_cases, number) for number in range(first, last)]
 
     def _pvalues(self, n_cases: int, number: int) -> dict[str, float]:
-        """Draw a table and test it: its cases, and result -> p-value, NaN where it is undefined."""
+        """Draw a table and test it: its cases, and result -> p-value, behind `OF` -> estimate."""
         rng = check_stream(self.seed, f"power: {n_cases} cases x {self.n_reps}, table {number}")
         rows = EvaluationRows(self.table(n_cases, rng), state=self.state)
         declared = declaration(self.check)
@@ -216,12 +218,14 @@ class _Design:
             for result in run(step, rng, **declared.power_draws):
                 if result.pvalue is not None:  # an estimate has none
                     pvalues[result.check] = result.pvalue
+                    pvalues[OF + result.check] = result.statistic
         return pvalues
 
 
 def _shares(tested: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Count the rejections of each result at each number of cases."""
-    for result, (size, tables) in product(tested.columns[1:], tested.groupby("n_cases")):
+    results = [name for name in tested.columns[1:] if not name.startswith(OF)]
+    for result, (size, tables) in product(results, tested.groupby("n_cases")):
         n, rejected = len(tables), int((tables[result] <= LEVEL).sum())
         ends = stats.binomtest(rejected, n).proportion_ci()  # Clopper-Pearson
         yield {
@@ -233,4 +237,5 @@ def _shares(tested: pd.DataFrame) -> Iterator[dict[str, Any]]:
             "power": rejected / n,
             "low": float(ends.low),
             "high": float(ends.high),
+            "mean_estimate": float(tables[OF + result].mean()),
         }

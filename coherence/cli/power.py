@@ -69,6 +69,7 @@ def _rendered(table: "pd.DataFrame") -> str:
         count("n_cases", "cases"),
         Column("power", digits=2),
         Column("", "95% interval", Kind.INTERVAL, ends=("low", "high"), digits=2),
+        Column("mean_estimate", "mean estimate", digits=3),
     ]
     columns += [count("n_undefined", "undefined")] * bool(table["n_undefined"].any())
     opening = (
