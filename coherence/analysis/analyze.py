@@ -145,9 +145,26 @@ def lack_of(evaluation: EvaluationRows, check: Check) -> str:
     if runs.graded and of_truth and check.needs != needs.STATE_AND_CHOICES:
         return "the truth differs between rows of a case: its share there is the state"
     if of_action and of_truth and "loss" in evaluation.rows:
-        return "".join(note.text.rstrip(".") for note in settled_by_choice(evaluation))
+        settled = "".join(note.text.rstrip(".") for note in settled_by_choice(evaluation))
+        return settled or UNLIKE_STAKES * unlike_stakes(evaluation.rows)
     lacks = (LACKS[need] for need in check.needs if need in LACKS)
     return next((reason for is_lacking, reason in lacks if is_lacking(evaluation)), "")
+
+
+MOST_BETWEEN = 0.1  # of the variance of stakes between cases: a fifth of the rows may be missing
+UNLIKE_STAKES = (
+    "stakes differ between cases, and where they go with the truth, as odds do, choices of any "
+    "agent do: compare cases of like stakes (--where)"
+)
+
+
+def unlike_stakes(rows: pd.DataFrame) -> bool:
+    """Tell whether cases differ in their stakes, as belief from which acting pays."""
+    stake = (
+        (rows["loss"] / (rows["loss"] + rows["gain"])).mask(np.isinf(rows["loss"]), 1.0).dropna()
+    )
+    means = stake.groupby(rows["context"].astype(str)).transform("mean")
+    return bool(means.var(ddof=0) > MOST_BETWEEN * stake.var(ddof=0) + 1e-12)
 
 
 def _without(evaluation: EvaluationRows, column: str, empty: str, option: str) -> str:

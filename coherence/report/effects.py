@@ -274,12 +274,13 @@ def _loss_sentence(results: Sequence[CheckResult]) -> str:
         of_100 = f"What it loses is not known: {clean(loss.reason)}."
     else:
         shares = (loss.never, loss.always, loss.statistic, loss.low, loss.high)
-        never, always, value, low, high = (f"{100 * share:.1f}" for share in shares)
-        lost = f"it loses {value} [{low}, {high}]"
+        never, always, value, low, high = (f"{abs(round(100 * share, 1)):.1f}" for share in shares)
+        lost = f"it loses {value} [{low}, {high}]" if loss.interval else f"it loses {value}"
         if math.isnan(loss.statistic):
             lost = "it is not known what it loses"
             if loss.at_most is not None:
-                lost = f"it loses at most {100 * loss.at_most:.1f} (noise of reports adds to it)"
+                why = clean(loss.reason.partition(", which is at most")[0])
+                lost = f"it loses at most {100 * loss.at_most:.1f} ({why})"
         would = f"never acting would lose {never}, always acting {always}"
         of_100 = f"Of 100 at stake in a choice {lost}; {would}."
     if math.isnan(against.statistic):

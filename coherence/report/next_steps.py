@@ -71,7 +71,7 @@ def _obstacle(evaluation: EvaluationReport) -> Step | None:
         ask = "Ask in another way: most answers could not be parsed."
         other = " Let answers be computed or forced (answers exact or forced), where the model "
         return Step(f"{ask}{other}allows it." if evaluation.askable else ask)
-    return None if _tests(evaluation) else Step()
+    return None if _tests(evaluation) else Step(_missing_by_choice(evaluation))
 
 
 def more_cases(evaluation: EvaluationReport) -> Step:

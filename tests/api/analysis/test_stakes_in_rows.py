@@ -154,6 +154,21 @@ def test_an_action_that_no_row_chooses_is_said_and_another_spelling_refused():
     assert "no row chooses 'PASS', so it is taken never to act" in " ".join(str(report).split())
 
 
+def test_odds_that_know_the_truth_accuse_nobody():
+    """Breaks if choices that follow odds beyond the belief pass for what the agent did not say."""
+    rng = np.random.default_rng(3)
+    belief = rng.uniform(0.1, 0.9, 300).round(2)
+    came = (rng.random(300) < belief).astype(int)
+    odds = np.clip(0.5 * belief + 0.5 * came + rng.normal(0, 0.1, 300), 0.02, 0.98).round(2)
+    table = pd.DataFrame({"confidence": belief, "correct": came, "question": range(300)})
+    table["decision"] = np.where(belief > odds, "ANSWER", "ABSTAIN")
+    table["penalty"], table["agent"] = odds / (1 - odds), "m"
+    report = coherence.analyze(table, columns=NAMED, acts="ANSWER", rng=1)
+    (evaluation,) = report.evaluations
+    assert evaluation.primary is None
+    assert "stakes differ between cases" in evaluation.absent("sufficiency")
+
+
 def test_stakes_come_back_from_a_file_and_foreign_columns_are_left_alone(tmp_path):
     runs = coherence.read_runs(penalties(), columns=NAMED, acts="ANSWER")
     coherence.write_runs(runs, tmp_path / "runs.csv")
