@@ -161,7 +161,7 @@ def test_the_tokens_that_decide_are_those_of_the_text_that_they_spell():
     """All answers of up to four tokens: breaks if one counts exactly and not where it is drawn."""
     tokens = [b"0", b"1", b".", b".\n", b"\n0", b" ", b"  \n", b"**", b"*", b'"', b") It", b"1)\n"]
     vocabulary = Vocabulary([*tokens, None])
-    outcomes, end = ("0", "1"), vocabulary.size - 1
+    outcomes, end = ("0", "1"), len(tokens)
     spellings = opening_spellings(outcomes)
     graph = spelling_graph(spellings, vocabulary)
     place = {int(token): at for at, token in enumerate(vocabulary.order)}
