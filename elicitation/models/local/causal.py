@@ -42,7 +42,7 @@ from elicitation.models.local.loading import (
     find_source,
     load_network,
 )
-from elicitation.models.local.prompts import DAY, Prompting
+from elicitation.models.local.prompts import DAY, Prompting, open_at_end
 from elicitation.models.local.scoring import (
     Floats,
     ReadsForms,
@@ -178,6 +178,7 @@ logger = logging.getLogger(__name__)
 
 # Most tokens behind the longest prompt at whose length the reading is compared first.
 _FIRST_REACH = 256
+_LONGEST_TAG = 24  # tokens of a tag that opens a thinking
 _MANY_SEQUENCES = 10_000  # of tokens after one text: tens of times those of a public model
 _MOST_GROWN = 1000  # tokens that a tree of spellings usually grows by, at most
 
@@ -455,7 +456,6 @@ class CausalModel(Prompting, ReadsForms):
         continuation do not fit into the model's context, or where the prompt opens the model's
         thinking.
         """
-        self._require_answers()
         # Zipped in silence, texts would get the continuations of others.
         if len(texts) != len(continuations):
             raise InputError(
@@ -465,6 +465,7 @@ class CausalModel(Prompting, ReadsForms):
         lengths = [[len(ending) for ending in endings] for endings in continuations]
         n_more = [max(listed, default=0) for listed in lengths]
         self._require_room(texts, n_more, "a continuation of {}")
+        self._require_answers(texts)
         self._require_tokens([each for listed in continuations for each in listed if len(each)])
         # As if no beginning were shared: an upper bound of what the tree takes.
         sizes = [len(text) + sum(listed) for text, listed in zip(texts, lengths, strict=True)]
@@ -485,11 +486,11 @@ class CausalModel(Prompting, ReadsForms):
         alike_share: float = 0.0,
     ) -> SpellingMasses:
         """Return the probabilities of spellings after texts; see `ReadsForms`."""
-        self._require_answers()
         graph = self._graph(tuple(spellings))
         # In bytes, of which every token has one at least.
         longest = max(map(len, graph.states))
         self._require_room(texts, [longest] * len(texts), "{} for the longest spelling")
+        self._require_answers(texts)
         began = time.monotonic()
 
         def grown(n_nodes: int) -> None:
@@ -538,14 +539,18 @@ class CausalModel(Prompting, ReadsForms):
             logger.warning("%s %s", self.name, why)
         self._is_slow = True
 
-    def _require_answers(self) -> None:
+    def _require_answers(self, texts: Sequence[Sequence[int]]) -> None:
         """Refuse to take what the model says inside its thinking for its answer."""
-        if self.facts.thinking:
+        facts = self.facts
+        if not facts.thinking:  # a prompt of the user's own may open one as well as a template
+            ends = {tuple(text[-_LONGEST_TAG:]) for text in texts}
+            opened = (open_at_end(self.tokenizer.decode(list(end))) for end in ends)
+            facts = replace(facts, thinking=next(filter(None, opened), ""))
+        if facts.thinking:
             raise InputError(
-                f"the prompt of {self.name} opens its thinking "
-                f"({self.facts.thinking.split()[0]}), and probabilities of answers would be read "
-                f"inside of it. End it by {self.facts.remedy} (prefill), or have answers drawn, "
-                "which are read behind the thinking."
+                f"the prompt of {self.name} opens its thinking ({facts.thinking.split()[0]}), and "
+                f"probabilities of answers would be read inside of it. End it by {facts.remedy} "
+                "(prefill), or have answers drawn, which are read behind the thinking."
             )
 
     def _require_room(

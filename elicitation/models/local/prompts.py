@@ -124,6 +124,16 @@ def _unknown_opening(prompt: str, special: Collection[str]) -> re.Match[str] | N
     return tag if _THOUGHT.search(name) or (plain and not _TURNS.fullmatch(name)) else None
 
 
+def open_at_end(text: str) -> str:
+    """Return the tag of a thinking that a text ends in; "" where it ends in none."""
+    if is_thinking_tag(known := open_thinking(text).strip()):
+        return known
+    *_, tag = [None, *_OPENING.finditer(text)]
+    name = "" if tag is None or tag.end() < len(text) else tag["name"] or tag["bracket"]
+    opens = _THOUGHT.search(name) and not name.lower().startswith("end")
+    return tag[0].strip() if tag and opens else ""
+
+
 def special_tokens(tokenizer: Any) -> dict[int, str]:
     """Return the special tokens of a tokenizer by their ids."""
     ids = tokenizer.all_special_ids

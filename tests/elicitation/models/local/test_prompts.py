@@ -13,7 +13,7 @@ from elicitation import Request, load_causal_model
 from elicitation.asking.ask import ask
 from elicitation.models.local.causal import Prompting
 from elicitation.models.local.loading import find_source
-from elicitation.models.local.prompts import PromptFacts
+from elicitation.models.local.prompts import PromptFacts, open_at_end
 from elicitation.questions.question import Question
 from elicitation.spelling.forms import AnswerForm
 from elicitation.training.organisms import make_untrained_model
@@ -108,6 +108,24 @@ def test_a_mark_that_the_template_writes_last_stays(changed):
     assert chat.tokenizer.decode(chat.encode(["Rain?"])[0]) == "Rain?<end>"
     plain = load_causal_model(changed("plain", behind=ENDS), prefill="<end>")
     assert plain.tokenizer.decode(plain.encode(["Rain?"])[0]) == "<start>Rain?<end>"
+
+
+@pytest.mark.parametrize(
+    ("end", "opened"),
+    [
+        ("Rain? <analysis>", "<analysis>"),
+        ('<think type="deep">', '<think type="deep">'),
+        ("[REASONING] ", "[REASONING]"),
+        ("<cot>", "<cot>"),
+        ("Write <think> first.", ""),
+        ("<think>so</think>", ""),
+        ("[END_THINKING]", ""),
+        ("Answer: <answer>", ""),
+        ("", ""),
+    ],
+)
+def test_a_prompt_that_ends_in_a_thinking_is_known(end, opened):
+    assert open_at_end(end) == opened
 
 
 def test_probabilities_inside_a_thinking_are_refused_and_the_remedy_works(changed, store):
