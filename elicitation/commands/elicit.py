@@ -207,8 +207,8 @@ def _print_masses(masses: "tuple[float, ...]") -> None:
         print(
             "warning: that is less than one half: the model would mostly say something else, and "
             "what was read is conditional on the form (status low_mass). Another prompt may "
-            "help, or of a local model a prefill (--set prefill=TEXT); --set min_mass=P leaves such "
-            "answers unread.",
+            "help, or of a local model a prefill (--set prefill=TEXT); --set min_mass=P leaves "
+            "such answers unread.",
             file=sys.stderr,
         )
 
