@@ -17,7 +17,14 @@ import pandas as pd
 from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_codes, require
 from coherence.runs import needs
-from coherence.runs.columns import ACTION_PREFIX, CALLED, DRAWN, RECORDED, STATE_PREFIX
+from coherence.runs.columns import (
+    ACTION_PREFIX,
+    CALLED,
+    DRAWN,
+    OFFER_COLUMNS,
+    RECORDED,
+    STATE_PREFIX,
+)
 from coherence.runs.notes import Code, Level, Note
 from coherence.runs.row_condition import label_condition
 from coherence.runs.runs import EVALUATION, Runs
@@ -439,8 +446,13 @@ def _persons(runs: Runs) -> Iterator[Note]:
     elif not {"person", "rep"} & set(runs.names):
         # Files call it as they like, in any language: it is known by how it crosses the cases.
         said = {name for role in CALLED for name in _called(runs, role)}
+        read = [name for name in ("prompt", "z", *OFFER_COLUMNS) if name in runs.names]
+        keys = [runs.table[name] for name in read] or [pd.Series(0, runs.table.index)]
         for name, _ in _within_cases(runs, [n for n in runs.unused_labels if n not in said]):
-            if _judges(runs.table["context"], runs.table[name]):
+            column = runs.table[name]
+            by_read = column.groupby(keys, observed=True, dropna=False).nunique().max()
+            # What goes with a wording or a stake that is read, such as its text, is known by it.
+            if by_read > 1 and _judges(runs.table["context"], column):
                 text = (
                     f"{name} differs within cases, nothing reads it, and its rows were taken as "
                     "repetitions. Say what it names: who judged (--person), models "

@@ -46,9 +46,13 @@ def test_only_what_knows_persons_is_run_and_the_rest_is_named_once():
     assert {result.check.partition(":")[0] for result in published} == {"calibration"}
 
 
-@pytest.mark.parametrize(("named", "said"), [({}, True), ({"rep": "Runde"}, False)])
+@pytest.mark.parametrize(
+    ("named", "said"), [({}, True), ({"rep": "Runde"}, False), ({"prompt": "Runde"}, False)]
+)
 def test_a_column_that_crosses_the_cases_is_asked_for_in_any_language(named, said):
-    rows = table().rename(columns={"who": "Runde" if named else "Teilnehmer"})
+    """Breaks where it is known by one that is read, as the text of a wording is."""
+    rows = table().assign(Runde=lambda rows: rows["who"]) if named else table()
+    rows = rows.rename(columns={"who": "Teilnehmer"})
     report = analyze(rows, columns=NAMES | named, checks=["calibration"], rng=1)
     assert ("such as --person Teilnehmer." in " ".join(str(report).split())) == said
 
