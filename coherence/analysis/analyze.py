@@ -151,7 +151,9 @@ def lack_of(evaluation: EvaluationRows, check: Check) -> str:
     return next((reason for is_lacking, reason in lacks if is_lacking(evaluation)), "")
 
 
-MOST_BETWEEN = 0.1  # of the variance of stakes between cases: a fifth of the rows may be missing
+# Share of cases that have each stake, at the least, and of the variance of stakes that lies between
+# cases, at the most: some of the rows may be missing.
+EACH_STAKE, MOST_BETWEEN = 0.8, 0.05
 UNLIKE_STAKES = (
     "stakes differ between cases, and where they go with the truth, as odds do, choices of any "
     "agent do: compare cases of like stakes (--where)"
@@ -159,12 +161,15 @@ UNLIKE_STAKES = (
 
 
 def unlike_stakes(rows: pd.DataFrame) -> bool:
-    """Tell whether cases differ in their stakes, as belief from which acting pays."""
+    """Tell whether cases differ in their stakes: in beliefs from which acting pays."""
     stake = (
         (rows["loss"] / (rows["loss"] + rows["gain"])).mask(np.isinf(rows["loss"]), 1.0).dropna()
     )
-    means = stake.groupby(rows["context"].astype(str)).transform("mean")
-    return bool(means.var(ddof=0) > MOST_BETWEEN * stake.var(ddof=0) + 1e-12)
+    cases = rows["context"].astype(str)[stake.index]
+    means = stake.groupby(cases).transform("mean")
+    having = cases.groupby(stake.round(2)).nunique()  # amounts in whole cents have like odds
+    uneven = means.var(ddof=0) > MOST_BETWEEN * stake.var(ddof=0) + 1e-12
+    return bool(uneven or (having < EACH_STAKE * cases.nunique()).any())
 
 
 def _without(evaluation: EvaluationRows, column: str, empty: str, option: str) -> str:

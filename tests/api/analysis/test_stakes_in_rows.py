@@ -154,6 +154,15 @@ def test_an_action_that_no_row_chooses_is_said_and_another_spelling_refused():
     assert "no row chooses 'PASS', so it is taken never to act" in " ".join(str(report).split())
 
 
+def test_stakes_that_are_slightly_higher_where_it_is_wrong_accuse_nobody():
+    rows = penalties()
+    harder = rows["question"].map(rows.groupby("question")["correct"].first()) == 0
+    rows["penalty"] *= np.where(harder, 1.3, 1.0)
+    assert all(each.primary is None for each in verdicts(rows)[1].values())
+    kept = penalties().sample(frac=0.97, random_state=1)
+    assert all(each.primary is not None for each in verdicts(kept)[1].values())
+
+
 def test_odds_that_know_the_truth_accuse_nobody():
     """Breaks if choices that follow odds beyond the belief pass for what the agent did not say."""
     rng = np.random.default_rng(3)
